@@ -1,0 +1,55 @@
+// swift-tools-version: 6.0
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import PackageDescription
+
+/// Every module knows only the ones before it in this list.
+let modules: [(name: String, dependencies: [Target.Dependency])] = [
+  ("CryptoCore", ["CCrypto"]),
+  ("WebAuthnCore", ["CryptoCore", "CCbor"]),
+  ("CTAPWire", ["WebAuthnCore"]),
+  ("SecurityKeys", ["CTAPWire", "WebAuthnCore", "CryptoCore", "CFido2", "CUdev"]),
+  ("VirtualAuthenticator", ["CTAPWire", "WebAuthnCore", "CryptoCore"]),
+  ("SealFormats", ["WebAuthnCore", "CryptoCore"]),
+  ("SealCeremonies", ["SealFormats", "WebAuthnCore", "CryptoCore"]),
+  (
+    "InteropMatrix",
+    ["SealCeremonies", "SealFormats", "VirtualAuthenticator", "SecurityKeys", "WebAuthnCore", "CTAPWire"]
+  ),
+]
+
+let package = Package(
+  name: "sealkey",
+  products: modules.map { .library(name: $0.name, targets: [$0.name]) }
+    + [.executable(name: "sealkey", targets: ["sealkey"])],
+  targets: [
+    .systemLibrary(name: "CFido2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CCbor", pkgConfig: "libcbor", providers: [.apt(["libcbor-dev"])]),
+    .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
+  ]
+    + modules.map { .target(name: $0.name, dependencies: $0.dependencies) }
+    + modules.map {
+      .testTarget(
+        name: "\($0.name)Tests",
+        dependencies: [.target(name: $0.name), "TestSupport"] + extraTestDependencies($0.name))
+    }
+    + [
+      .target(name: "TestSupport", dependencies: ["CryptoCore"], path: "Tests/TestSupport"),
+      .executableTarget(
+        name: "sealkey",
+        dependencies: modules.map { .target(name: $0.name) }),
+    ],
+  swiftLanguageModes: [.v6]
+)
+
+/// A test may reach sideways where a module may not: keys are tried against the virtual key.
+func extraTestDependencies(_ module: String) -> [Target.Dependency] {
+  switch module {
+  case "SecurityKeys", "SealCeremonies", "CTAPWire": ["VirtualAuthenticator", "SecurityKeys"]
+  case "VirtualAuthenticator": ["CryptoCore", "CTAPWire"]
+  default: []
+  }
+}
