@@ -48,7 +48,8 @@ let package = Package(
 /// A test may reach sideways where a module may not: keys are tried against the virtual key.
 func extraTestDependencies(_ module: String) -> [Target.Dependency] {
   switch module {
-  case "SecurityKeys", "SealCeremonies", "CTAPWire": ["VirtualAuthenticator", "SecurityKeys"]
+  case "SecurityKeys": ["VirtualAuthenticator", "CTAPWire"]
+  case "SealCeremonies": ["VirtualAuthenticator", "SecurityKeys"]
   case "VirtualAuthenticator": ["CryptoCore", "CTAPWire"]
   default: []
   }

@@ -170,8 +170,7 @@ private func see(_ context: UnsafeMutableRawPointer?, _ event: Sink.Seen) {
   context?.assumingMemoryBound(to: Sink.self).pointee.event = event
 }
 
-// Sendable in fact: a table of function pointers that is written once.
-private nonisolated(unsafe) let callbacks: cbor_callbacks = {
+private let callbacks: cbor_callbacks = {
   var c = cbor_empty_callbacks
   c.uint8 = { see($0, .other(.unsigned(UInt64($1)))) }
   c.uint16 = { see($0, .other(.unsigned(UInt64($1)))) }
