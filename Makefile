@@ -1,0 +1,50 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+# `make demo` and `make test` are the two that a newcomer needs. Everything else: `make help`.
+
+SHELL := /bin/bash
+SWIFT ?= swift
+PREFIX ?= /usr/local
+export SWIFT_BACKTRACE ?= color=no
+
+.PHONY: help demo build release test check format ci-full packages clean
+
+help:
+	@echo 'make demo      set up what is missing, build, and run the whole job on the built-in virtual key'
+	@echo 'make test      set up what is missing, build, and run the tests'
+	@echo 'make check     format, licence headers, force-unwraps'
+	@echo 'make format    put every Swift file into the house format'
+	@echo 'make release   an optimised sealkey with a static Swift runtime'
+	@echo 'make ci-full   everything slow: sanitizers, clean machine, sweeps'
+
+packages:
+	@Tools/install-packages.sh build
+
+build: packages
+	@$(SWIFT) build --product sealkey
+
+release: packages
+	@$(SWIFT) build -c release --static-swift-stdlib --product sealkey
+
+demo: build
+	@.build/debug/sealkey demo
+
+test:
+	@Tools/install-packages.sh test
+	@python=$$(Tools/python-env.sh) && SEALKEY_PYTHON=$$python Tools/test.sh
+
+check:
+	@$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
+	@Tools/check-headers.sh
+	@Tools/check-unwraps.sh
+
+format:
+	@$(SWIFT) format --in-place --recursive Package.swift Sources Tests
+
+ci-full:
+	@Tools/ci-full.sh
+
+clean:
+	rm -rf .build .cache
