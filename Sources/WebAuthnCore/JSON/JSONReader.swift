@@ -1,0 +1,273 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+/// The one strict JSON reader of the package.
+///
+/// FoundationEssentials keeps the first of two members with the same name and Python the last, so a file could mean
+/// two things; here it is refused. So are a byte-order mark, half surrogates, and anything after the value.
+public enum JSONReader {
+  /// What is let in.
+  public struct Limits: Sendable {
+    /// The deepest nesting; the top value has depth 0.
+    public var maximumDepth: Int
+    /// The largest input in bytes.
+    public var maximumByteCount: Int
+    /// Limits for anything a key, a browser or a person hands over.
+    public static let standard = Limits(maximumDepth: 32, maximumByteCount: 16 << 20)
+    /// Other limits.
+    public init(maximumDepth: Int, maximumByteCount: Int) {
+      self.maximumDepth = maximumDepth
+      self.maximumByteCount = maximumByteCount
+    }
+  }
+
+  /// The one value that `input` is.
+  /// - Throws: ``JSONError``.
+  public static func parse(_ input: [UInt8], limits: Limits = .standard) throws(JSONError) -> JSONValue {
+    guard input.count <= limits.maximumByteCount else { throw .tooLarge(offset: limits.maximumByteCount) }
+    guard !input.starts(with: [0xef, 0xbb, 0xbf]) else { throw .byteOrderMark }
+    var scanner = JSONScanner(input: input, maximumDepth: limits.maximumDepth)
+    scanner.skipSpace()
+    let value = try scanner.value(depth: 0)
+    scanner.skipSpace()
+    guard scanner.position == input.count else { throw .trailingBytes(offset: scanner.position) }
+    return value
+  }
+}
+
+/// Walks over JSON bytes. A caller that streams a large file uses it member by member and never holds the tree.
+public struct JSONScanner {
+  /// The whole input.
+  public let input: [UInt8]
+  /// The next byte to be read.
+  public private(set) var position: Int
+  private let maximumDepth: Int
+
+  /// A scanner at `position`.
+  public init(input: [UInt8], position: Int = 0, maximumDepth: Int = 32) {
+    self.input = input
+    self.position = position
+    self.maximumDepth = maximumDepth
+  }
+
+  /// Passes over white space.
+  public mutating func skipSpace() {
+    while position < input.count {
+      switch input[position] {
+      case 0x20, 0x0a, 0x0d, 0x09: position += 1
+      default: return
+      }
+    }
+  }
+
+  /// The next byte that is not white space, without taking it.
+  public mutating func peek() throws(JSONError) -> UInt8 {
+    skipSpace()
+    guard position < input.count else { throw .truncated(offset: position) }
+    return input[position]
+  }
+
+  /// Takes one byte that must be `byte`.
+  public mutating func expect(_ byte: UInt8) throws(JSONError) {
+    let found = try peek()
+    guard found == byte else { throw .unexpectedByte(found, offset: position) }
+    position += 1
+  }
+
+  /// Calls `body` for each member of the object that begins here, with the scanner at the member's value: `body`
+  /// must read exactly one value.
+  public mutating func members(
+    _ body: (String, inout JSONScanner) throws(JSONError) -> Void
+  ) throws(JSONError) {
+    try expect(UInt8(ascii: "{"))
+    if try peek() == UInt8(ascii: "}") {
+      position += 1
+      return
+    }
+    var seen = Set<String>()
+    while true {
+      let start = try peekOffset()
+      let name = try string()
+      guard seen.insert(name).inserted else { throw .duplicateMember(name, offset: start) }
+      try expect(UInt8(ascii: ":"))
+      skipSpace()
+      try body(name, &self)
+      if try peek() == UInt8(ascii: ",") {
+        position += 1
+      } else {
+        return try expect(UInt8(ascii: "}"))
+      }
+    }
+  }
+
+  /// Calls `body` for each element of the array that begins here.
+  public mutating func elements(_ body: (inout JSONScanner) throws(JSONError) -> Void) throws(JSONError) {
+    try expect(UInt8(ascii: "["))
+    if try peek() == UInt8(ascii: "]") {
+      position += 1
+      return
+    }
+    while true {
+      skipSpace()
+      try body(&self)
+      if try peek() == UInt8(ascii: ",") {
+        position += 1
+      } else {
+        return try expect(UInt8(ascii: "]"))
+      }
+    }
+  }
+
+  /// The value that begins here.
+  public mutating func value(depth: Int = 0) throws(JSONError) -> JSONValue {
+    let first = try peek()
+    let start = position
+    guard depth <= maximumDepth else { throw .tooDeep(offset: start) }
+    switch first {
+    case UInt8(ascii: "{"):
+      var found: [JSONValue.Member] = []
+      try members { (name, scanner) throws(JSONError) in
+        found.append(.init(name, try scanner.value(depth: depth + 1)))
+      }
+      return JSONValue(.object(found), start..<position)
+    case UInt8(ascii: "["):
+      var found: [JSONValue] = []
+      try elements { (scanner) throws(JSONError) in found.append(try scanner.value(depth: depth + 1)) }
+      return JSONValue(.array(found), start..<position)
+    case UInt8(ascii: "\""): return JSONValue(.string(try string()), start..<position)
+    case UInt8(ascii: "t"): return try word("true", .bool(true))
+    case UInt8(ascii: "f"): return try word("false", .bool(false))
+    case UInt8(ascii: "n"): return try word("null", .null)
+    case UInt8(ascii: "-"), 0x30...0x39: return try number()
+    default: throw .unexpectedByte(first, offset: start)
+    }
+  }
+
+  private mutating func peekOffset() throws(JSONError) -> Int {
+    _ = try peek()
+    return position
+  }
+
+  private mutating func word(_ text: StaticString, _ kind: JSONValue.Kind) throws(JSONError) -> JSONValue {
+    let start = position
+    for i in 0..<text.utf8CodeUnitCount {
+      guard position < input.count else { throw .truncated(offset: position) }
+      guard input[position] == text.utf8Start[i] else { throw .unexpectedByte(input[position], offset: position) }
+      position += 1
+    }
+    return JSONValue(kind, start..<position)
+  }
+
+  private mutating func number() throws(JSONError) -> JSONValue {
+    let start = position
+    func digit(_ at: Int) -> Bool { at < input.count && (0x30...0x39).contains(input[at]) }
+    if input[position] == UInt8(ascii: "-") { position += 1 }
+    guard digit(position) else {
+      throw position < input.count ? .badNumber(offset: start) : .truncated(offset: position)
+    }
+    let leadingZero = input[position] == 0x30
+    position += 1
+    guard !(leadingZero && digit(position)) else { throw .badNumber(offset: start) }
+    while digit(position) { position += 1 }
+    if position < input.count, input[position] == UInt8(ascii: ".") {
+      position += 1
+      guard digit(position) else { throw .badNumber(offset: start) }
+      while digit(position) { position += 1 }
+    }
+    if position < input.count, input[position] | 0x20 == UInt8(ascii: "e") {
+      position += 1
+      if position < input.count, input[position] == UInt8(ascii: "+") || input[position] == UInt8(ascii: "-") {
+        position += 1
+      }
+      guard digit(position) else { throw .badNumber(offset: start) }
+      while digit(position) { position += 1 }
+    }
+    return JSONValue(.number(String(decoding: input[start..<position], as: UTF8.self)), start..<position)
+  }
+
+  /// The string that begins here.
+  public mutating func string() throws(JSONError) -> String {
+    let (range, escaped) = try stringRange()
+    let slice = input[range]
+    if !escaped {
+      guard let text = String(validating: slice, as: UTF8.self) else { throw .notUTF8(offset: range.lowerBound) }
+      return text
+    }
+    guard let text = String(validating: try unescape(range), as: UTF8.self) else {
+      throw .notUTF8(offset: range.lowerBound)
+    }
+    return text
+  }
+
+  /// The bytes between the quotes of the string that begins here, and whether there are escapes among them.
+  public mutating func stringRange() throws(JSONError) -> (range: Range<Int>, hasEscapes: Bool) {
+    try expect(UInt8(ascii: "\""))
+    let start = position
+    var escaped = false
+    return try input.withUnsafeBufferPointer { bytes throws(JSONError) in
+      var at = start
+      while at < bytes.count {
+        let byte = bytes[at]
+        if byte == UInt8(ascii: "\"") {
+          position = at + 1
+          return (start..<at, escaped)
+        }
+        guard byte >= 0x20 else { throw .badString(offset: at) }
+        if byte == UInt8(ascii: "\\") {
+          escaped = true
+          at += 1
+        }
+        at += 1
+      }
+      throw .truncated(offset: bytes.count)
+    }
+  }
+
+  private func unescape(_ range: Range<Int>) throws(JSONError) -> [UInt8] {
+    var out: [UInt8] = []
+    out.reserveCapacity(range.count)
+    var at = range.lowerBound
+    func unit(_ from: Int) throws(JSONError) -> UInt32 {
+      guard from + 4 <= range.upperBound, let pair = Hex.decode(String(decoding: input[from..<from + 4], as: UTF8.self))
+      else { throw .badString(offset: from) }
+      return UInt32(pair[0]) << 8 | UInt32(pair[1])
+    }
+    while at < range.upperBound {
+      let byte = input[at]
+      guard byte == UInt8(ascii: "\\") else {
+        out.append(byte)
+        at += 1
+        continue
+      }
+      guard at + 1 < range.upperBound else { throw .badString(offset: at) }
+      let start = at
+      at += 2
+      switch input[start + 1] {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): out.append(input[start + 1])
+      case UInt8(ascii: "b"): out.append(8)
+      case UInt8(ascii: "f"): out.append(12)
+      case UInt8(ascii: "n"): out.append(10)
+      case UInt8(ascii: "r"): out.append(13)
+      case UInt8(ascii: "t"): out.append(9)
+      case UInt8(ascii: "u"):
+        var code = try unit(at)
+        at += 4
+        if (0xd800..<0xdc00).contains(code) {
+          guard at + 6 <= range.upperBound, input[at] == UInt8(ascii: "\\"), input[at + 1] == UInt8(ascii: "u") else {
+            throw .badString(offset: start)
+          }
+          let low = try unit(at + 2)
+          guard (0xdc00..<0xe000).contains(low) else { throw .badString(offset: start) }
+          at += 6
+          code = 0x10000 + (code - 0xd800) << 10 + (low - 0xdc00)
+        }
+        // Unicode.Scalar refuses a low surrogate that stands alone.
+        guard let scalar = Unicode.Scalar(code) else { throw .badString(offset: start) }
+        out += Array(String(Character(scalar)).utf8)
+      default: throw .badString(offset: start)
+      }
+    }
+    return out
+  }
+}
