@@ -1,0 +1,90 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+
+/// An attestation object (WebAuthn level 3 section 6.5), parsed and kept as it came. The statement is not verified
+/// here.
+public struct AttestationObject: Sendable {
+  /// The bytes.
+  public let raw: [UInt8]
+  /// The attestation statement format.
+  public let format: String
+  /// The attestation statement.
+  public let statement: CBORItem
+  /// The authenticator data's bytes.
+  public let authenticatorDataBytes: [UInt8]
+  /// The authenticator data.
+  public let authenticatorData: AuthenticatorData
+
+  /// Reads an attestation object. Bytes after the map are refused.
+  /// - Throws: ``AttestationObjectError``.
+  public init(parsing raw: [UInt8]) throws(AttestationObjectError) {
+    let item: CBORItem
+    do { item = try CBORDecoder.decodeAll(raw) } catch { throw .badCBOR(error) }
+    guard item.map != nil else { throw .notAMap }
+    guard let format = item["fmt"]?.text else { throw .missing(member: "fmt") }
+    guard let statement = item["attStmt"], statement.map != nil else { throw .missing(member: "attStmt") }
+    guard let bytes = item["authData"]?.bytes else { throw .missing(member: "authData") }
+    self.raw = raw
+    self.format = format
+    self.statement = statement
+    authenticatorDataBytes = bytes
+    do { authenticatorData = try AuthenticatorData(parsing: bytes) } catch { throw .badAuthenticatorData(error) }
+    guard authenticatorData.attestedCredentialData != nil else { throw .noAttestedCredential }
+  }
+
+  /// Writes an attestation object around the parts of a CTAP reply, which names them by number (CTAP 2.1 section
+  /// 6.1.2). The statement's bytes go in as they came.
+  public static func build(format: String, statement: [UInt8], authenticatorData: [UInt8]) -> [UInt8] {
+    CBORValue.encode(
+      .textMap([
+        ("fmt", .text(format)), ("attStmt", .encoded(statement)), ("authData", .bytes(authenticatorData)),
+      ]))
+  }
+}
+
+/// Why bytes are not an attestation object.
+public enum AttestationObjectError: NamedError, Hashable {
+  /// Not CBOR.
+  case badCBOR(CBORError)
+  /// Not a map.
+  case notAMap
+  /// A member is missing or of the wrong type.
+  case missing(member: String)
+  /// The authenticator data cannot be read.
+  case badAuthenticatorData(AuthenticatorDataError)
+  /// The authenticator data holds no credential.
+  case noAttestedCredential
+
+  public var name: String {
+    switch self {
+    case .badCBOR(let error): error.name
+    case .notAMap: "attestationObjectNotAMap"
+    case .missing(let member): member == "authData" ? "noAuthData" : "attestationObjectMissing(\(member))"
+    case .badAuthenticatorData(let error): error.name
+    case .noAttestedCredential: "noAttestedCredential"
+    }
+  }
+
+  public var message: String {
+    switch self {
+    case .badCBOR(let error): "The registration cannot be read. \(error.message)"
+    case .notAMap: "The registration is not an attestation object."
+    case .missing(let member): "The registration lacks its member '\(member)'."
+    case .badAuthenticatorData(let error): error.message
+    case .noAttestedCredential: "The registration holds no new credential."
+    }
+  }
+
+  public var next: String { "Make the registration again; this answer cannot be used." }
+
+  public var offset: Int? {
+    switch self {
+    case .badCBOR(let error): error.offset
+    case .badAuthenticatorData(let error): error.offset
+    default: nil
+    }
+  }
+}
