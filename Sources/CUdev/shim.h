@@ -5,4 +5,7 @@
 #ifndef CUDEV_SHIM_H
 #define CUDEV_SHIM_H
 #include <libudev.h>
+// Not in Glibc's module map.
+#include <sys/eventfd.h>
+#include <sys/file.h>
 #endif

@@ -1,0 +1,58 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CTAPWire
+import CryptoCore
+
+/// What to tell a person who is asked for a PIN.
+public struct PINRequest: Sendable, Hashable {
+  /// Which key it is for.
+  public var keyName: String
+  /// Tries left before the key locks for good; nil when the key does not say.
+  public var triesLeft: Int?
+  /// The shortest PIN the key takes, in code points.
+  public var minimumLength: Int
+}
+
+/// Asks a person for a PIN, once. It is called at most once an act, for one key, and the answer is never kept.
+public typealias PINProvider = @Sendable (PINRequest) async throws -> SecretBytes
+
+/// A PIN that has passed the checks that cost no try, with the NUL that libfido2 wants after it.
+final class CheckedPIN: Sendable {
+  private let terminated: SecretBytes
+
+  /// Checks length and form (CTAP 2.1 section 6.5.1): code points, not bytes, and at most 63 bytes.
+  /// - Throws: ``SecurityKeyError/pinTooShort(minimum:)``, ``SecurityKeyError/pinUnusable``.
+  init(_ pin: borrowing SecretBytes, minimumLength: Int) throws(SecurityKeyError) {
+    let count = pin.count
+    let points: Int? = pin.withUnsafeBytes { bytes in
+      guard bytes.count <= 63, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), Self.isUTF8(bytes) else { return nil }
+      // Continuation bytes do not begin a code point.
+      return bytes.reduce(0) { $0 + ($1 & 0xC0 != 0x80 ? 1 : 0) }
+    }
+    guard let points else { throw .pinUnusable }
+    guard points >= max(4, minimumLength) else { throw .pinTooShort(minimum: max(4, minimumLength)) }
+    terminated = pin.withUnsafeBytes { source in
+      SecretBytes(count: count + 1) { $0.copyMemory(from: source) }
+    }
+  }
+
+  /// The PIN for C, for the duration of `body`.
+  func withCString<R>(_ body: (UnsafePointer<CChar>?) -> R) -> R {
+    terminated.withUnsafeBytes { body($0.baseAddress?.assumingMemoryBound(to: CChar.self)) }
+  }
+
+  /// Validates in place: a String would leave copies behind.
+  private static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var decoder = UTF8()
+    var iterator = bytes.makeIterator()
+    while true {
+      switch decoder.decode(&iterator) {
+      case .scalarValue: continue
+      case .emptyInput: return true
+      case .error: return false
+      }
+    }
+  }
+}

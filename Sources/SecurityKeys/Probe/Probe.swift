@@ -1,0 +1,62 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CTAPWire
+import CryptoCore
+import WebAuthnCore
+
+/// The second lane: what libfido2 cannot say, on the same channel. Nothing here waits for a touch but ``select()``.
+struct Probe {
+  let link: KeyLink
+  let info: AuthenticatorInfo
+
+  /// PIN tries left, and whether the key wants to be unplugged first. Nil when the key has no PIN or does not say.
+  func pinRetries() throws(SecurityKeyError) -> (triesLeft: Int, needsPowerCycle: Bool)? {
+    guard info.option("clientPin") == true, let version = PINProtocol.preferred(info) else { return nil }
+    // The protocol always goes along, although 2.1 does not ask for it (QUIRKS Q65).
+    let reply = try clientPIN([(1, .int(version.rawValue)), (2, .int(1))])
+    guard let tries = reply[3]?.unsigned else { return nil }
+    return (Int(clamping: tries), reply[4]?.bool ?? false)
+  }
+
+  /// Fingerprint tries left; nil when the key does not say.
+  func uvRetries() throws(SecurityKeyError) -> Int? {
+    let version = PINProtocol.preferred(info)?.rawValue
+    let reply = try clientPIN([(1, version.map { .int($0) }), (2, .int(7))])
+    return reply[5]?.unsigned.map { Int(clamping: $0) }
+  }
+
+  /// Waits for a touch without doing anything (CTAP 2.1 section 6.9).
+  func select() throws(SecurityKeyError) { _ = try send([CTAPCommand.selection.rawValue]) }
+
+  /// Whether a credential of `ids` is on the key, asked silently: no touch, no verification. Only "no credentials"
+  /// means no; anything else that is not a yes is thrown.
+  func knows(_ ids: [CredentialDescriptor], rpID: String) throws(SecurityKeyError) -> [UInt8]? {
+    let request: CBORValue = .intMap([
+      (1, .text(rpID)), (2, .bytes([UInt8](repeating: 0, count: 32))),
+      (3, .array(ids.map { .textMap([("id", .bytes($0.id)), ("type", .text("public-key"))]) })),
+      (5, .textMap([("up", .bool(false))])),
+    ])
+    do {
+      let reply = try send([CTAPCommand.getAssertion.rawValue] + CBORValue.encode(request))
+      guard let id = reply?[1]?["id"]?.bytes else { return ids.count == 1 ? ids.first?.id : nil }
+      return id
+    } catch .notOnThisKey { return nil }
+  }
+
+  private func clientPIN(_ members: [(Int, CBORValue?)]) throws(SecurityKeyError) -> CBORItem {
+    guard let reply = try send([CTAPCommand.clientPIN.rawValue] + CBORValue.encode(.intMap(members))) else {
+      throw .badAnswer("clientPIN: nothing in it")
+    }
+    return reply
+  }
+
+  /// The reply's map; nil when the reply is a bare status.
+  private func send(_ request: [UInt8]) throws(SecurityKeyError) -> CBORItem? {
+    let reply = try link.exchange(request)
+    guard reply.first == 0 else { throw .of(CTAPStatus(rawValue: reply.first ?? 0x7F)) }
+    guard reply.count > 1 else { return nil }
+    do { return try CBORDecoder.decodeAll(Array(reply.dropFirst())) } catch { throw .badAnswer(error.message) }
+  }
+}
