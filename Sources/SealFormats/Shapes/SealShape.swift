@@ -54,7 +54,7 @@ public struct SealDate: Sendable, Hashable {
 
   /// A date so many whole seconds after 1970.
   public init(epoch: Int64) {
-    secondsSince2001 = Double(epoch.subtractingReportingOverflow(Self.secondsFrom1970To2001).partialValue)
+    secondsSince2001 = Double(epoch) - Double(Self.secondsFrom1970To2001)
   }
 
   /// Whole seconds since 1970, truncated toward zero and clamped to +-1e12 as Seal does.

@@ -1,0 +1,51 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+/// What an estate event says, and who may say it.
+public enum EventKind: String, Sendable, Hashable, CaseIterable {
+  /// The owner sets the estate up, with its policy.
+  case estateCreated
+  /// The owner seals: a new Estate Key, shared out anew.
+  case epochPublished
+  /// The owner changes the policy.
+  case policyChanged
+  /// The owner changes what is in the vault.
+  case vaultUpdated
+  /// The owner says: I am here.
+  case heartbeat
+  /// The owner stops a claim.
+  case cancellation
+  /// The owner leaves Seal, and says what becomes of the envelopes.
+  case ownerDeparted
+  /// A holder saw that the owner is overdue.
+  case silenceObserved
+  /// A holder opens a claim.
+  case releaseClaimed
+  /// A holder objects to a claim.
+  case objection
+  /// A holder takes an objection back.
+  case objectionWithdrawn
+  /// A holder taps for a claim.
+  case authorization
+  /// A claimant publishes the Estate Key.
+  case released
+  /// A holder says: I still have my key.
+  case custodyConfirmed
+
+  /// Whether the owner writes it; a key holder writes the others, and nobody writes both.
+  public var isOwnerKind: Bool {
+    switch self {
+    case .estateCreated, .epochPublished, .policyChanged, .vaultUpdated, .heartbeat, .cancellation, .ownerDeparted:
+      true
+    case .silenceObserved, .releaseClaimed, .objection, .objectionWithdrawn, .authorization, .released,
+      .custodyConfirmed:
+      false
+    }
+  }
+
+  /// Whether its time is the later of what it states and when this device first had it (RELEASE.md 1.2).
+  public var isClampedToFirstSight: Bool {
+    self == .releaseClaimed || self == .authorization || self == .released
+  }
+}
