@@ -152,7 +152,8 @@ final class KeyLink {
   private func rewritten(_ request: [UInt8]) -> [UInt8] {
     guard let info, let command = request.first.flatMap(CTAPCommand.init) else { return request }
     switch command {
-    case .credentialManagementPreview where info.option("credentialMgmtPreview") == nil && info.option("credMgmt") == true:
+    case .credentialManagementPreview
+    where info.option("credentialMgmtPreview") == nil && info.option("credMgmt") == true:
       return [CTAPCommand.credentialManagement.rawValue] + request.dropFirst()
     case .bioEnrollmentPreview
     where info.option("userVerificationMgmtPreview") == nil && info.option("bioEnroll") != nil:

@@ -38,6 +38,11 @@ final class CheckedPIN: Sendable {
     }
   }
 
+  /// Asks the person.
+  static func ask(_ provider: PINProvider, _ request: PINRequest) async throws -> CheckedPIN {
+    try CheckedPIN(await provider(request), minimumLength: request.minimumLength)
+  }
+
   /// The PIN for C, for the duration of `body`.
   func withCString<R>(_ body: (UnsafePointer<CChar>?) -> R) -> R {
     terminated.withUnsafeBytes { body($0.baseAddress?.assumingMemoryBound(to: CChar.self)) }

@@ -207,5 +207,7 @@ public enum SecurityKeyError: NamedError, Hashable {
     }
   }
 
-  private static func fewTries(_ left: Int) -> String { left == 1 ? "only one PIN try is left" : "only \(left) PIN tries are left" }
+  private static func fewTries(_ left: Int) -> String {
+    left == 1 ? "only one PIN try is left" : "only \(left) PIN tries are left"
+  }
 }

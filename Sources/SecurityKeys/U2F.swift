@@ -91,7 +91,9 @@ struct U2F {
   }
 
   private func send(_ request: CommandAPDU) throws(SecurityKeyError) -> ResponseAPDU {
-    do { return try ResponseAPDU(parsing: link.message(try request.extendedForm())) } catch let error as SecurityKeyError {
+    do { return try ResponseAPDU(parsing: link.message(try request.extendedForm())) } catch let error
+      as SecurityKeyError
+    {
       throw error
     } catch { throw .badAnswer("U2F: \(error)") }
   }

@@ -36,8 +36,9 @@ public struct WaitTerms {
   public var onKeepalive: (KeepaliveStatus) -> Void
 
   /// Terms without anybody listening.
-  public init(deadline: Deadline, drain: Duration = .seconds(1), onKeepalive: @escaping (KeepaliveStatus) -> Void = { _ in })
-  {
+  public init(
+    deadline: Deadline, drain: Duration = .seconds(1), onKeepalive: @escaping (KeepaliveStatus) -> Void = { _ in }
+  ) {
     self.deadline = deadline
     self.drain = drain
     self.onKeepalive = onKeepalive

@@ -1,0 +1,44 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CTAPWire
+
+/// Where a key can be reached, before anything is opened. A value that can be handed about.
+public struct KeyEndpoint: Sendable {
+  /// Names the endpoint on this computer, for remembering what was seen there: a node, a reader, a port.
+  public let id: String
+  /// What to call the key.
+  public let name: String
+  /// `hidraw`, `pcsc`, `udp` or `virtual`.
+  public let kindName: String
+  /// Whether the other end is known to be no real key.
+  public let isSimulated: Bool
+  /// Opens the wire. Runs on the key's own thread.
+  let connect: @Sendable (CancelSwitch) throws(TransportError) -> any KeyTransport
+
+  /// An endpoint that `connect` opens.
+  public init(
+    id: String, name: String, kindName: String, isSimulated: Bool,
+    connect: @escaping @Sendable (CancelSwitch) throws(TransportError) -> any KeyTransport
+  ) {
+    self.id = id
+    self.name = name
+    self.kindName = kindName
+    self.isSimulated = isSimulated
+    self.connect = connect
+  }
+
+  /// CTAPHID reports on a descriptor that `open` gives: the virtual key in this process, or anything that imitates one.
+  public static func reports(
+    id: String, name: String, kindName: String, isSimulated: Bool, shape: ReportChannel.Shape = .usual,
+    open: @escaping @Sendable () throws(TransportError) -> Int32
+  ) -> KeyEndpoint {
+    KeyEndpoint(id: id, name: name, kindName: kindName, isSimulated: isSimulated) {
+      cancel throws(TransportError) in
+      HIDTransport(
+        reports: ReportChannel(owning: try open(), shape: shape), cancel: cancel, kindName: kindName,
+        isSimulated: isSimulated)
+    }
+  }
+}

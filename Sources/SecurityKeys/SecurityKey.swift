@@ -1,0 +1,285 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CFido2
+import CTAPWire
+import CryptoCore
+import WebAuthnCore
+
+/// One open key: an actor on a thread of its own, because its calls block for as long as a person takes to touch.
+///
+/// Open it, use it, ``close()`` it. Cancel from anywhere with ``cancel()`` or by cancelling the task.
+public actor SecurityKey {
+  nonisolated let thread: KeyThread
+  nonisolated let cancelSwitch: CancelSwitch
+  /// What happens, as it happens. Ends when the key is closed.
+  public nonisolated let events: AsyncStream<KeyEvent>
+  private nonisolated let eventSink: AsyncStream<KeyEvent>.Continuation
+  private let endpoint: KeyEndpoint
+  private let timings: KeyTimings
+  private var link: KeyLink?
+  private var device: FidoDevice?
+  private var known: KeyFacts?
+  private var isActing = false
+  /// How few PIN tries make the tool stop; 0 never stops.
+  private let pinTriesFloor: Int
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+  /// A key that is not open yet.
+  /// - Parameters:
+  ///   - endpoint: where it is.
+  ///   - timings: deadlines of every command.
+  ///   - pinTriesFloor: with so many PIN tries left, or fewer, no PIN is tried.
+  public init(_ endpoint: KeyEndpoint, timings: KeyTimings = .standard, pinTriesFloor: Int = 3) {
+    self.endpoint = endpoint
+    self.timings = timings
+    self.pinTriesFloor = pinTriesFloor
+    thread = KeyThread()
+    cancelSwitch = CancelSwitch()
+    (events, eventSink) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
+  }
+
+  isolated deinit {
+    device = nil
+    link?.transport.close()
+    eventSink.finish()
+    thread.stop()
+  }
+
+  /// Stops what the key is doing: it is told so, and the act throws `cancelled`, unless the touch came first.
+  public nonisolated func cancel() { cancelSwitch.pull() }
+
+  /// Ends the conversation.
+  public func close() {
+    device = nil
+    link?.transport.close()
+    link = nil
+    eventSink.finish()
+  }
+
+  /// Opens the key and asks what it is. A second call gives the same facts without asking again.
+  /// - Throws: ``SecurityKeyError``.
+  @discardableResult
+  public func open() async throws -> KeyFacts {
+    if let known { return known }
+    return try await act { [self] in try connect().facts }
+  }
+
+  /// What hangs together once a key is open.
+  struct Session {
+    let link: KeyLink
+    let facts: KeyFacts
+  }
+
+  private func connect() throws(SecurityKeyError) -> Session {
+    if let link, let known { return Session(link: link, facts: known) }
+    let transport: any KeyTransport
+    do { transport = try endpoint.connect(cancelSwitch) } catch { throw .transport(error) }
+    let link = KeyLink(transport: transport, cancel: cancelSwitch, timings: timings)
+    let sink = eventSink
+    link.onEvent = { sink.yield($0) }
+    do throws(SecurityKeyError) {
+      try link.open()
+      if link.info != nil { Self.seenAsFIDO2.withLock { _ = $0.insert(endpoint.id) } }
+      // Once a FIDO2 key, always a FIDO2 key.
+      if link.info == nil, Self.seenAsFIDO2.withLock({ $0.contains(endpoint.id) }) {
+        throw SecurityKeyError.getInfoRefused(status: 1)
+      }
+    } catch {
+      transport.close()
+      throw error
+    }
+    let facts = KeyFacts(
+      name: endpoint.name, transport: endpoint.kindName,
+      isSimulated: endpoint.isSimulated || transport.isSimulated || link.info?.aaguid == SimulatedKeys.aaguid,
+      initReply: link.initReply ?? InitReply(capabilities: 0), info: link.info)
+    self.link = link
+    known = facts
+    eventSink.yield(.opened(name: facts.name))
+    return Session(link: link, facts: facts)
+  }
+
+  private static let seenAsFIDO2 = Locked<Set<String>>([])
+
+  /// libfido2's view of the key, made when it is first needed: opening it sends nothing.
+  private func fido(_ session: Session) throws(SecurityKeyError) -> FidoDevice {
+    if let device { return device }
+    guard let info = session.facts.info else { throw .fido2Needed }
+    let device = try FidoDevice(link: session.link, info: info, pinProtocol: PINProtocol.preferred(info)?.rawValue)
+    self.device = device
+    return device
+  }
+
+  /// Makes a credential, verifying the person as FORMATS.md's table says.
+  /// - Throws: ``SecurityKeyError``, or what `pin` throws.
+  public func makeCredential(
+    _ request: RegistrationRequest, pin: PINProvider? = nil
+  ) async throws -> RegistrationResponse {
+    try await act { [self] in
+      let session = try connect()
+      let clientData = ClientData(type: .create, challenge: request.challenge, origin: request.origin)
+      if request.enablesPRF, !session.facts.capabilities.supportsPRF { throw SecurityKeyError.prfUnsupported }
+      guard session.facts.capabilities.supportsES256 else { throw SecurityKeyError.es256Unsupported }
+      let plan = try UserVerificationPlan.plan(session.facts.info, .register, request.userVerification)
+      guard session.facts.info != nil else {
+        let made = try U2F(link: session.link).register(
+          rpIdHash: SHA256.hash(Array(request.rpID.utf8)), clientDataHash: clientData.hash,
+          excludeList: request.excludeList)
+        return RegistrationResponse(
+          credentialID: made.credentialID, attestationObject: made.attestationObject, clientDataJSON: clientData.json,
+          evidence: session.facts.evidence)
+      }
+      let reply = try await verifying(plan, session, pin) { device, pin, builtIn in
+        try device.makeCredential(
+          request, clientDataHash: clientData.hash, pin: pin, builtInVerification: builtIn)
+      }
+      return try Self.response(reply, plan, clientData, request, session.facts)
+    }
+  }
+
+  /// Gets an assertion, verifying the person as FORMATS.md's table says.
+  /// - Throws: ``SecurityKeyError``, or what `pin` throws.
+  public func getAssertion(_ request: AssertionRequest, pin: PINProvider? = nil) async throws -> AssertionResponse {
+    try await act { [self] in
+      let session = try connect()
+      let clientData = ClientData(type: .get, challenge: request.challenge, origin: request.origin)
+      if request.prfSalts != nil, !session.facts.capabilities.supportsPRF { throw SecurityKeyError.prfUnsupported }
+      let plan = try UserVerificationPlan.plan(
+        session.facts.info, request.prfSalts == nil ? .assert : .prf, request.userVerification)
+      guard session.facts.info != nil else {
+        let made = try U2F(link: session.link).authenticate(
+          rpIdHash: SHA256.hash(Array(request.rpID.utf8)), clientDataHash: clientData.hash,
+          allowList: request.allowList)
+        return AssertionResponse(
+          credentialID: made.credentialID, clientDataJSON: clientData.json,
+          authenticatorData: made.authenticatorData, signature: made.signature, evidence: session.facts.evidence)
+      }
+      let (reply, prf) = try await verifying(plan, session, pin) { device, pin, builtIn in
+        try device.getAssertion(
+          request, clientDataHash: clientData.hash, pin: pin, builtInVerification: builtIn)
+      }
+      return try Self.response(reply, prf, plan, clientData, request, session.facts)
+    }
+  }
+
+  /// Waits for a touch and does nothing else: how one key among several is chosen. False when the key cannot be asked.
+  public func waitForTouch() async throws -> Bool {
+    try await act { [self] in
+      let session = try connect()
+      guard let info = session.facts.info, info.versions.contains(where: { $0 >= "FIDO_2_1" }) else { return false }
+      try Probe(link: session.link, info: info).select()
+      return true
+    }
+  }
+
+  /// PIN tries left; nil when the key has no PIN or does not say.
+  public func pinTriesLeft() async throws -> Int? {
+    try await act { [self] in
+      let session = try connect()
+      guard let info = session.facts.info else { return nil }
+      return try Probe(link: session.link, info: info).pinRetries()?.triesLeft
+    }
+  }
+
+  /// Sets the first PIN.
+  /// - Throws: ``SecurityKeyError``.
+  public func setPIN(_ pin: consuming SecretBytes) async throws {
+    try await install(CheckedPIN(pin, minimumLength: known?.info?.minPINLength ?? 4))
+  }
+
+  private func install(_ pin: CheckedPIN) async throws {
+    try await act { [self] in try fido(connect()).setPIN(pin, old: nil) }
+    forget()
+  }
+
+  /// Options have changed: the next use asks the key again what it is.
+  private func forget() {
+    device = nil
+    link?.transport.close()
+    link = nil
+    known = nil
+  }
+
+  /// Runs one act: arms the switch, lets nothing overlap, and says when it is over.
+  private func act<R>(_ body: () async throws -> R) async throws -> R {
+    guard !isActing else { throw SecurityKeyError.transport(.busy) }
+    isActing = true
+    cancelSwitch.arm()
+    defer {
+      isActing = false
+      eventSink.yield(.finished)
+    }
+    return try await withTaskCancellationHandler(operation: body) { [cancelSwitch] in cancelSwitch.pull() }
+  }
+
+  /// Runs `body` with the verification that `plan` asks for: the key's own reader first, the PIN when the key says so.
+  private func verifying<R>(
+    _ plan: UserVerificationPlan, _ session: Session, _ provider: PINProvider?,
+    _ body: (FidoDevice, CheckedPIN?, _ builtIn: Bool) throws -> R
+  ) async throws -> R {
+    let device = try fido(session)
+    guard let info = session.facts.info else { throw SecurityKeyError.fido2Needed }
+    let probe = Probe(link: session.link, info: info)
+    if plan == .none { return try once(body, device, nil, false, session.link) }
+    if plan == .builtIn {
+      for attempt in 1...3 {
+        eventSink.yield(.userVerificationNeeded(triesLeft: attempt == 1 ? nil : try? probe.uvRetries()))
+        do { return try once(body, device, nil, true, session.link) } catch SecurityKeyError.uvInvalid where attempt < 3
+        {
+          continue
+        } catch SecurityKeyError.uvBlocked where info.option("clientPin") == true {
+          break
+        }
+      }
+    }
+    let pin = try await askForPIN(probe, info, provider)
+    do { return try once(body, device, pin, false, session.link) } catch SecurityKeyError.pinInvalid {
+      // Some keys report the last wrong PIN as an ordinary one (QUIRKS Q23).
+      let left = try? probe.pinRetries()
+      if left?.triesLeft == 0 { throw SecurityKeyError.pinBlocked }
+      throw SecurityKeyError.pinInvalid(triesLeft: left?.triesLeft)
+    }
+  }
+
+  private func once<R>(
+    _ body: (FidoDevice, CheckedPIN?, _ builtIn: Bool) throws -> R, _ device: FidoDevice, _ pin: CheckedPIN?,
+    _ builtIn: Bool, _ link: KeyLink
+  ) throws -> R {
+    do {
+      let result = try body(device, pin, builtIn)
+      if link.touchWaitBegan != nil { eventSink.yield(.touched) }
+      return result
+    } catch let error as SecurityKeyError { throw late(error, link) }
+  }
+
+  /// Asks the person, once, after making sure that a try may be spent.
+  private func askForPIN(
+    _ probe: Probe, _ info: AuthenticatorInfo, _ provider: PINProvider?
+  ) async throws -> CheckedPIN {
+    if info.forcePINChange == true { throw SecurityKeyError.pinChangeRequired }
+    let tries = try probe.pinRetries()
+    if let tries {
+      if tries.triesLeft == 0 { throw SecurityKeyError.pinBlocked }
+      if tries.needsPowerCycle { throw SecurityKeyError.pinAuthBlocked }
+      if tries.triesLeft <= pinTriesFloor { throw SecurityKeyError.pinTriesLow(left: tries.triesLeft) }
+    }
+    guard let provider else { throw SecurityKeyError.pinRequired }
+    let minimum = max(4, info.minPINLength ?? 4)
+    let request = PINRequest(keyName: endpoint.name, triesLeft: tries?.triesLeft, minimumLength: minimum)
+    let pin = try await CheckedPIN.ask(provider, request)
+    guard !cancelSwitch.isPulled else { throw SecurityKeyError.transport(.cancelled) }
+    return pin
+  }
+
+  /// Keys name a missed touch in many ways; after a long wait they all mean the same (QUIRKS Q25).
+  private func late(_ error: SecurityKeyError, _ link: KeyLink) -> SecurityKeyError {
+    guard link.touchWait >= min(.seconds(8), timings.touch / 3) else { return error }
+    switch error {
+    case .status(.operationDenied), .status(.puatRequired), .status(.userActionTimeout), .status(.actionTimeout):
+      return .transport(.timedOut)
+    default: return error
+    }
+  }
+}
