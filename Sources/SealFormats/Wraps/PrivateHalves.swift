@@ -1,0 +1,125 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+
+/// The private side of a ``KEMBundle``: what opens envelopes.
+public struct PrivateBundle: ~Copyable, Sendable {
+  /// The X25519 private key, 32 bytes.
+  public let x25519: SecretBytes
+  /// The ML-KEM-768 seed, 64 bytes, where there is one.
+  public let mlkem768Seed: SecretBytes?
+  /// The public side, recomputed. X25519 alone where there is no seed, or where this libcrypto cannot expand it.
+  public let publicKeys: KEMBundle
+  /// There is a seed, and this machine's libcrypto has no ML-KEM-768: the ML-KEM side can be kept, not used.
+  public let isMissingMLKEM: Bool
+
+  /// A fresh bundle: with ML-KEM-768 where this libcrypto has it.
+  public init() throws(WrapError) {
+    try self.init(
+      x25519: .random(count: 32), mlkem768Seed: MLKEM768.isAvailable ? .random(count: MLKEM768.seedByteCount) : nil)
+  }
+
+  /// From the private bytes: 32, and 64 or none.
+  /// - Throws: ``WrapError/badHalves(reason:)``.
+  public init(x25519: consuming SecretBytes, mlkem768Seed: consuming SecretBytes?) throws(WrapError) {
+    let publicX25519: [UInt8]
+    do { publicX25519 = try X25519.PrivateKey(rawRepresentation: x25519).publicKey.rawRepresentation } catch {
+      throw .badHalves(reason: "the X25519 key is not a key")
+    }
+    var publicMLKEM: [UInt8]?
+    var isMissing = false
+    switch mlkem768Seed {
+    case .some(let seed):
+      guard seed.count == MLKEM768.seedByteCount else { throw .badHalves(reason: "the ML-KEM seed has a wrong length") }
+      do { publicMLKEM = try MLKEM768.PrivateKey(seed: seed).publicKey } catch {
+        guard case .unavailable = error else { throw .crypto(error) }
+        isMissing = true
+      }
+    case .none: break
+    }
+    guard let bundle = KEMBundle(x25519: publicX25519, mlkem768: publicMLKEM) else {
+      throw .badHalves(reason: "a public key has a wrong length")
+    }
+    self.x25519 = x25519
+    self.mlkem768Seed = mlkem768Seed
+    self.publicKeys = bundle
+    self.isMissingMLKEM = isMissing
+  }
+}
+
+/// The private halves of a device: what it signs with and what it opens with.
+public struct PrivateHalves: ~Copyable, Sendable {
+  /// The P-256 signing key, 32 bytes.
+  public let signingKey: SecretBytes
+  /// The public side of it, 65 bytes.
+  public let devicePublicKey: [UInt8]
+  /// What opens envelopes.
+  public let bundle: PrivateBundle
+
+  /// Fresh halves, in locked memory only.
+  public init() throws(WrapError) {
+    let signingKey: SecretBytes
+    do { signingKey = try P256.Signing.PrivateKey().rawRepresentation() } catch { throw .crypto(error) }
+    try self.init(signingKey: signingKey, bundle: PrivateBundle())
+  }
+
+  /// From the private bytes.
+  /// - Throws: ``WrapError/badHalves(reason:)``.
+  public init(signingKey: consuming SecretBytes, bundle: consuming PrivateBundle) throws(WrapError) {
+    do {
+      devicePublicKey = try P256.Signing.PrivateKey(rawRepresentation: signingKey).publicKey.x963Representation
+    } catch { throw .badHalves(reason: "the signing key is not a key") }
+    self.signingKey = signingKey
+    self.bundle = bundle
+  }
+
+  /// Signs a digest as a device does: the digest is the message.
+  public borrowing func signature(for digest: [UInt8]) throws(CryptoError) -> [UInt8] {
+    try P256.Signing.PrivateKey(rawRepresentation: signingKey).signature(for: digest)
+  }
+
+  /// Seal's JSON text of the private bytes.
+  borrowing func encoded() -> SecretBytes {
+    // Base64 of 64, 32 and 32 bytes, every character an escaped slash at worst, names and punctuation.
+    var out = SecretJSONWriter(capacity: 2 * (88 + 44 + 44) + 64)
+    out.append("{")
+    switch bundle.mlkem768Seed {
+    case .some(let seed):
+      out.append("\"mlkem768Seed\":")
+      out.append(base64: seed)
+      out.append(",")
+    case .none: break
+    }
+    out.append("\"signingKey\":")
+    out.append(base64: signingKey)
+    out.append(",\"x25519\":")
+    out.append(base64: bundle.x25519)
+    out.append("}")
+    return out.finish()
+  }
+
+  /// Reads Seal's JSON text of the private bytes.
+  /// - Throws: ``WrapError/badHalves(reason:)``.
+  init(parsing text: borrowing SecretBytes) throws(WrapError) {
+    var signing: SecretBytes?
+    var x25519: SecretBytes?
+    var seed: SecretBytes?
+    try text.withUnsafeBytes { bytes throws(WrapError) in
+      var reader = SecretJSONReader(bytes)
+      try reader.object { (name, value) throws(WrapError) in
+        switch name {
+        case "signingKey": signing = try value.base64(count: 32)
+        case "x25519": x25519 = try value.base64(count: 32)
+        case "mlkem768Seed":
+          if try !value.null() { seed = try value.base64(count: 64) }
+        default: return false
+        }
+        return true
+      }
+    }
+    guard let signing, let x25519 else { throw .badHalves(reason: "a member is missing") }
+    try self.init(signingKey: signing, bundle: PrivateBundle(x25519: x25519, mlkem768Seed: seed))
+  }
+}
