@@ -118,8 +118,8 @@ public struct CommandAPDU: Sendable, Hashable {
     }
     guard body.count >= 3 else { throw .malformed(length: total) }
     if body.count == 3 { return ([], le16(body[1], body[2])) }
+    // A length of zero before Le is not ISO's, but what U2F clients have always sent over USB.
     let end = 3 + (Int(body[1]) << 8 | Int(body[2]))
-    guard end > 3 else { throw .malformed(length: total) }
     if body.count == end { return (Array(body[3...]), nil) }
     guard body.count == end + 2 else { throw .malformed(length: total) }
     return (Array(body[3..<end]), le16(body[end], body[end + 1]))

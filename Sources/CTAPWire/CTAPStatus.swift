@@ -5,7 +5,7 @@
 /// The first byte of every CTAP2 reply (CTAP 2.1 section 8.2).
 ///
 /// Any byte is a status: one that the standard does not name still has a ``name``, a ``sentence`` and its number.
-public struct CTAPStatus: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+public struct CTAPStatus: RawRepresentable, Error, Sendable, Hashable, CustomStringConvertible {
   /// The byte on the wire.
   public let rawValue: UInt8
 

@@ -64,7 +64,12 @@ struct APDUTests {
         #expect(throws: APDUError.malformed(length: count)) { try CommandAPDU(parsing: Array(bytes[..<count])) }
       }
     }
-    #expect(throws: APDUError.malformed(length: 9)) { try CommandAPDU(parsing: [0, 1, 2, 3, 0, 0, 0, 1, 2]) }
+    #expect(throws: APDUError.malformed(length: 9)) { try CommandAPDU(parsing: [0, 1, 2, 3, 0, 0, 5, 1, 2]) }
+  }
+
+  @Test("U2F over USB writes a length of zero before Le")
+  func zeroLength() throws {
+    #expect(try CommandAPDU(parsing: [0, 3, 0, 0, 0, 0, 0, 0, 0]) == CommandAPDU(ins: 3, le: 65536))
   }
 
   @Test("long responses go out in parts", arguments: [0, 1, 255, 256, 257, 512, 1000], [1, 16, 255, 256])
