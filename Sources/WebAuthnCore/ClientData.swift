@@ -35,16 +35,28 @@ public struct ClientData: Sendable {
   /// Writes client data in the order and form of section 5.8.1.1, which limited verifiers rely on.
   public init(type: CeremonyType, challenge: [UInt8], origin: String, crossOrigin: Bool = false) {
     let text = Base64.encode(challenge, .url)
-    // The section's own string form: quotes, backslashes and controls escaped, everything else plain.
-    func quoted(_ s: String) -> [UInt8] { JSONWriter.write(.string(s), JSONWriter.Style(escapesSlashes: false)) }
     json =
-      Array("{\"type\":".utf8) + quoted(type.rawValue) + Array(",\"challenge\":".utf8) + quoted(text)
-      + Array(",\"origin\":".utf8) + quoted(origin) + Array(",\"crossOrigin\":\(crossOrigin)}".utf8)
+      Array("{\"type\":".utf8) + Self.quoted(type.rawValue) + Array(",\"challenge\":".utf8) + Self.quoted(text)
+      + Array(",\"origin\":".utf8) + Self.quoted(origin) + Array(",\"crossOrigin\":\(crossOrigin)}".utf8)
     self.type = type.rawValue
     self.challenge = text
     self.origin = origin
     self.crossOrigin = crossOrigin
     topOrigin = nil
+  }
+
+  /// The section's CCDToString: quotes and backslashes escaped, controls as four lowercase digits, the rest plain.
+  private static func quoted(_ text: String) -> [UInt8] {
+    var out = [UInt8(ascii: "\"")]
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"): out += [UInt8(ascii: "\\"), byte]
+      case 0..<0x20: out += "\\u00\(Hex.encode([byte]))".utf8
+      default: out.append(byte)
+      }
+    }
+    out.append(UInt8(ascii: "\""))
+    return out
   }
 
   /// Reads client data, at most 64 KiB and eight levels deep. Unknown members are ignored, members twice refused.

@@ -2,6 +2,12 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+extension StringProtocol {
+  /// Whether both are the same bytes. Swift's `==` also holds for texts that Unicode calls equivalent (the Kelvin sign
+  /// and K), which other readers tell apart; what is compared as an exact string is compared with this.
+  public func isExactly(_ other: some StringProtocol) -> Bool { utf8.elementsEqual(other.utf8) }
+}
+
 /// Lowercase hexadecimal, as Seal writes it everywhere.
 public enum Hex {
   private static let digits = Array("0123456789abcdef".utf8)

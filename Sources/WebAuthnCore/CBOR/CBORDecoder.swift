@@ -68,15 +68,14 @@ private struct Reader {
       // Every element takes at least one byte.
       guard count <= input.count - position else { throw .truncated(offset: start) }
       var elements: [CBORItem] = []
-      elements.reserveCapacity(count)
+      elements.reserveCapacity(min(count, Self.mostReserved))
       for _ in 0..<count { elements.append(try item(depth: depth + 1)) }
       return CBORItem(.array(elements), start..<position)
     case .map(let count):
       guard count <= (input.count - position) / 2 else { throw .truncated(offset: start) }
       var entries: [CBORItem.Entry] = []
-      entries.reserveCapacity(count)
-      // Keys are compared by their encoded bytes: exact for anything a key can be.
-      var seen = Set<ArraySlice<UInt8>>(minimumCapacity: count)
+      entries.reserveCapacity(min(count, Self.mostReserved))
+      var seen = Set<ArraySlice<UInt8>>(minimumCapacity: min(count, Self.mostReserved))
       for _ in 0..<count {
         let key = try item(depth: depth + 1)
         if !seen.insert(normalised(key)).inserted, !profile.allowsDuplicateKeys {
@@ -92,11 +91,15 @@ private struct Reader {
     }
   }
 
-  /// Integers may be written long; the key 1 is the key 1 in any length.
+  /// Room made before anything is read: a count is only a promise, and nested promises multiply.
+  private static let mostReserved = 64
+
+  /// What a key is compared by. Heads may be written long, and the key 1 is the key 1 in any length; text that is
+  /// not UTF-8 is told apart by its bytes, not by what it reads as.
   private func normalised(_ key: CBORItem) -> ArraySlice<UInt8> {
     switch key.value {
-    case .unsigned, .negative: CBORValue.encode(key.rewritten)[...]
-    default: input[key.range]
+    case .text where !key.isValidUTF8: input[key.range]
+    default: CBORValue.encode(key.rewritten)[...]
     }
   }
 
@@ -107,6 +110,12 @@ private struct Reader {
     let major = initial >> 5
     guard initial & 31 < 28, major < 6 || profile.allowsMajor6And7 else {
       throw .unsupported(initial, offset: start)
+    }
+    if major == 7, let simple = try unassignedSimple() { return .simple(.simple(simple)) }
+    if major == 6, initial & 31 < 24 {
+      // libcbor reads some of the short tags only.
+      position += 1
+      return .tag(UInt64(initial & 31))
     }
     var sink = Sink()
     let available = input.count - start
@@ -135,6 +144,22 @@ private struct Reader {
       guard let count = Int(exactly: n) else { throw .tooLarge(offset: start) }
       return isMap ? .map(count) : .array(count)
     case .other(let event): return event
+    }
+  }
+
+  /// A simple value without a meaning of its own, which libcbor does not read (RFC 8949 section 3.3).
+  private mutating func unassignedSimple() throws(CBORError) -> UInt8? {
+    switch input[position] & 31 {
+    case let value where value < 20:
+      position += 1
+      return value
+    case 24:
+      guard input.count - position >= 2 else { throw .truncated(offset: position) }
+      // Smaller numbers have the short form only.
+      guard input[position + 1] >= 32 else { throw .unsupported(input[position], offset: position) }
+      position += 2
+      return input[position - 1]
+    default: return nil
     }
   }
 
@@ -180,10 +205,12 @@ private let callbacks: cbor_callbacks = {
   c.negint16 = { see($0, .other(.negative(UInt64($1)))) }
   c.negint32 = { see($0, .other(.negative(UInt64($1)))) }
   c.negint64 = { see($0, .other(.negative($1))) }
-  c.byte_string = { see($0, .string(isText: false, count: Int($2))) }
-  c.string = { see($0, .string(isText: true, count: Int($2))) }
-  c.array_start = { see($0, .count(isMap: false, UInt64($1))) }
-  c.map_start = { see($0, .count(isMap: true, UInt64($1))) }
+  // libcbor counts in size_t or in uint64_t by version, and Swift imports size_t as the signed Int: the bits are what
+  // was written, whatever the type.
+  c.byte_string = { see($0, .string(isText: false, count: Int(truncatingIfNeeded: $2))) }
+  c.string = { see($0, .string(isText: true, count: Int(truncatingIfNeeded: $2))) }
+  c.array_start = { see($0, .count(isMap: false, UInt64(truncatingIfNeeded: $1))) }
+  c.map_start = { see($0, .count(isMap: true, UInt64(truncatingIfNeeded: $1))) }
   c.tag = { see($0, .other(.tag($1))) }
   c.boolean = { see($0, .other(.simple(.bool($1)))) }
   c.null = { see($0, .other(.simple(.null))) }

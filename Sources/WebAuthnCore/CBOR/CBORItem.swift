@@ -84,7 +84,7 @@ extension CBORItem {
   /// The map member under an integer key.
   public subscript(key: Int64) -> CBORItem? { map?.first { $0.key.int == key }?.value }
   /// The map member under a text key.
-  public subscript(key: String) -> CBORItem? { map?.first { $0.key.text == key }?.value }
+  public subscript(key: String) -> CBORItem? { map?.first { $0.key.text?.isExactly(key) == true }?.value }
 
   /// The item again as a value to write.
   public var rewritten: CBORValue {

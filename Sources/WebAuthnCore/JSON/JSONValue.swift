@@ -65,8 +65,8 @@ extension JSONValue {
   public var unsigned: UInt64? { if case .number(let n) = kind { UInt64(n) } else { nil } }
   /// The number, rounded to a double.
   public var double: Double? { if case .number(let n) = kind { Double(n) } else { nil } }
-  /// The member of that name.
-  public subscript(name: String) -> JSONValue? { object?.first { $0.name == name }?.value }
+  /// The member of exactly that name.
+  public subscript(name: String) -> JSONValue? { object?.first { $0.name.isExactly(name) }?.value }
 }
 
 /// Making.

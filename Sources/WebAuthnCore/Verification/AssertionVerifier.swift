@@ -13,6 +13,8 @@ public struct AssertionVerifier: Sendable {
   public var challenge: [UInt8]
   /// The origins that may answer; nil leaves the origin unchecked, as Seal does.
   public var origins: Set<String>?
+  /// The pages that may embed the ceremony's page (`topOrigin`); looked at only when ``origins`` is given.
+  public var topOrigins: Set<String> = []
   /// Whether UV must be set.
   public var requiresUserVerification: Bool
   /// BE at registration, when it is known.
@@ -50,7 +52,7 @@ public struct AssertionVerifier: Sendable {
       problems += contextProblems(data)
     } catch { problems.append(.authenticatorData(error)) }
     problems += clientDataProblems(
-      clientDataJSON, type: .get, challenge: challenge, origins: origins)
+      clientDataJSON, type: .get, challenge: challenge, origins: origins, topOrigins: topOrigins)
     return problems
   }
 
@@ -75,7 +77,7 @@ public struct AssertionVerifier: Sendable {
     }
     // 0 to 0 is a key without a counter; anything else must rise (section 6.1.1).
     if let last = lastSignCount, last != 0 || data.signCount != 0, data.signCount <= last {
-      problems.append(.signCountDecreased(from: last, to: data.signCount))
+      problems.append(.signCountNotIncreased(from: last, to: data.signCount))
     }
     return problems
   }
@@ -97,16 +99,22 @@ func flagProblems(
 
 /// The checks of client data that both ceremonies make.
 func clientDataProblems(
-  _ json: [UInt8], type: ClientData.CeremonyType, challenge: [UInt8]?, origins: Set<String>?
+  _ json: [UInt8], type: ClientData.CeremonyType, challenge: [UInt8], origins: Set<String>?,
+  topOrigins: Set<String>
 ) -> [VerificationProblem] {
   let data: ClientData
   do { data = try ClientData(parsing: json) } catch { return [.clientData(error)] }
   var problems: [VerificationProblem] = []
-  if data.type != type.rawValue { problems.append(.typeMismatch(found: data.type)) }
-  if let challenge, data.challenge != Base64.encode(challenge, .url) { problems.append(.challengeMismatch) }
+  if !data.type.isExactly(type.rawValue) { problems.append(.typeMismatch(found: data.type)) }
+  if !data.challenge.isExactly(Base64.encode(challenge, .url)) { problems.append(.challengeMismatch) }
   if let origins {
-    if !(data.origin.map(origins.contains) ?? false) { problems.append(.originMismatch(found: data.origin)) }
-    if data.crossOrigin == true || data.topOrigin != nil { problems.append(.crossOrigin) }
+    func isOne(of allowed: Set<String>, _ origin: String?) -> Bool {
+      origin.map { origin in allowed.contains { $0.isExactly(origin) } } ?? false
+    }
+    if !isOne(of: origins, data.origin) { problems.append(.originMismatch(found: data.origin)) }
+    if data.crossOrigin == true || data.topOrigin != nil, !isOne(of: topOrigins, data.topOrigin) {
+      problems.append(.crossOrigin)
+    }
   }
   return problems
 }

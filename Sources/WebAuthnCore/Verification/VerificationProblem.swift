@@ -24,7 +24,7 @@ public enum VerificationProblem: NamedError, Hashable {
   case challengeMismatch
   /// `origin` is not one that was expected.
   case originMismatch(found: String?)
-  /// `crossOrigin` is true, or a topOrigin is given, and the ceremony was not embedded.
+  /// `crossOrigin` is true, or a topOrigin is given, and the ceremony may not be embedded there.
   case crossOrigin
   /// The relying party is another one.
   case rpIdHashMismatch
@@ -44,11 +44,11 @@ public enum VerificationProblem: NamedError, Hashable {
   case credentialIDMismatch
   /// The credential is not in the allowList.
   case credentialNotAllowed
-  /// The counter went down (a warning: a cloned key, or a key that restarts its counter).
-  case signCountDecreased(from: UInt32, to: UInt32)
+  /// The counter did not rise (a warning: a cloned key, or a key that restarts its counter).
+  case signCountNotIncreased(from: UInt32, to: UInt32)
 
   /// Worth saying, not worth refusing.
-  public var isWarning: Bool { if case .signCountDecreased = self { true } else { false } }
+  public var isWarning: Bool { if case .signCountNotIncreased = self { true } else { false } }
 
   public var name: String {
     switch self {
@@ -71,7 +71,7 @@ public enum VerificationProblem: NamedError, Hashable {
     case .algorithmUnknown(let a): "algorithmUnknown(\(a.rawValue))"
     case .credentialIDMismatch: "credentialIDMismatch"
     case .credentialNotAllowed: "credentialNotAllowed"
-    case .signCountDecreased: "signCountDecreased"
+    case .signCountNotIncreased: "signCountNotIncreased"
     }
   }
 
@@ -96,7 +96,7 @@ public enum VerificationProblem: NamedError, Hashable {
     case .algorithmUnknown(let a): "The credential uses an algorithm this program cannot verify (\(a))."
     case .credentialIDMismatch: "The answer names one credential and holds another."
     case .credentialNotAllowed: "The answer comes from a credential that was not asked."
-    case .signCountDecreased(let from, let to): "The key's counter went down from \(from) to \(to)."
+    case .signCountNotIncreased(let from, let to): "The key's counter did not rise: it was \(from) and is \(to)."
     }
   }
 
@@ -104,7 +104,7 @@ public enum VerificationProblem: NamedError, Hashable {
     switch self {
     case .userNotPresent: "Touch the key when it blinks."
     case .userNotVerified: "Set a PIN on the key, or use the one that is set, and try again."
-    case .signCountDecreased: "If nobody reset this key, treat it as copied."
+    case .signCountNotIncreased: "If nobody reset this key, treat it as copied."
     default: "Do not rely on this answer; make it again with the right key."
     }
   }
