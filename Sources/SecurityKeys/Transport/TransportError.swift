@@ -20,6 +20,8 @@ public enum TransportError: NamedError, Hashable {
   case hid(CTAPHIDErrorCode?, raw: UInt8)
   /// Another program holds the key.
   case busy
+  /// This user may not open the key's node.
+  case notPermitted(path: String)
   /// Reports that do not make a message.
   case framing(CTAPHIDFault)
   /// An answer that breaks the wire's rules.
@@ -35,6 +37,7 @@ public enum TransportError: NamedError, Hashable {
     case .timedOut: "timedOut"
     case .hid: "wireError"
     case .busy: "keyBusy"
+    case .notPermitted: "notPermitted"
     case .framing(let fault): fault.name
     case .malformed: "malformedAnswer"
     case .system: "systemError"
@@ -49,6 +52,7 @@ public enum TransportError: NamedError, Hashable {
     case .timedOut: "The key was not touched in time."
     case .hid(_, let raw): "The key reported a transmission error (0x\(String(raw, radix: 16)))."
     case .busy: "Another program is using the key."
+    case .notPermitted(let path): "This user may not open the key (\(path))."
     case .framing(let fault): fault.message
     case .malformed(let what): "The key sent an answer that breaks the rules: \(what)."
     case .system(let call, let errno): "Talking to the key failed: \(call): \(String(cString: strerror(errno)))."
@@ -61,6 +65,8 @@ public enum TransportError: NamedError, Hashable {
     case .noAnswer, .hid, .malformed: "Unplug the key, plug it in again and repeat."
     case .cancelled: "Begin again when you are ready."
     case .timedOut: "Begin again, and touch the key when it blinks."
+    case .notPermitted:
+      "Install the udev rule for security keys (package libfido2-1 or systemd 248 and later has it), then plug the key in again."
     case .busy: "Close the other program, or unplug the key and plug it in again."
     case .framing(let fault): fault.next
     case .system: "Unplug the key, plug it in again and repeat."

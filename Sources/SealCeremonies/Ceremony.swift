@@ -1,0 +1,144 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import SealFormats
+import WebAuthnCore
+
+/// The acts of people with their keys. Each builds what is signed from typed fields, asks the key, and verifies its own
+/// result before it hands anything out.
+public struct Ceremony: Sendable {
+  let key: any CeremonyKey
+  /// UV preferred, as Seal asks for everywhere; discouraged when the person said so.
+  let userVerification: UserVerificationRequirement
+
+  /// Acts with `key`.
+  public init(key: any CeremonyKey, userVerification: UserVerificationRequirement = .preferred) {
+    self.key = key
+    self.userVerification = userVerification
+  }
+
+  /// A root credential that was just made and verified.
+  public struct Registered: Sendable {
+    /// The record that stands for the person.
+    public var record: DirectoryRecord
+    /// What the key and the client said.
+    public let response: RegistrationResponse
+    /// What was asked.
+    public let challenge: [UInt8]
+    /// What Seal's log line says of a registration.
+    public let telemetry: RegistrationTelemetry
+  }
+
+  /// Registers: makes a root credential for `name` (FORMATS.md 2). One touch.
+  /// - Throws: ``CeremonyError``, or what the key throws.
+  public func register(name: String, excludeList: [CredentialDescriptor] = []) async throws -> Registered {
+    guard (1...64).contains(name.utf8.count), !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+    else { throw CeremonyError.badName }
+    let capabilities = try await key.capabilities()
+    guard capabilities.supportsES256 else { throw CeremonyError.unsupportedKey(name: capabilities.name) }
+    let challenge = Random.bytes(32)
+    let response = try await key.makeCredential(
+      RegistrationRequest(
+        rpID: Seal.relyingPartyID, rpName: Seal.relyingPartyName, origin: Seal.origin, challenge: challenge,
+        userID: Random.bytes(16), userName: name, userDisplayName: name, excludeList: excludeList,
+        userVerification: userVerification))
+    let registered = try Self.verify(
+      response, challenge: challenge, name: name,
+      requiresUserVerification: capabilities.canVerifyUser && userVerification != .discouraged)
+    return registered
+  }
+
+  /// Checks a registration as Seal and as WebAuthn do, and makes the record.
+  static func verify(
+    _ response: RegistrationResponse, challenge: [UInt8], name: String, tier: Tier = .verified,
+    requiresUserVerification: Bool
+  ) throws -> Registered {
+    let verified: RegistrationVerifier.Verified
+    do {
+      verified = try RegistrationVerifier(
+        rpID: Seal.relyingPartyID, challenge: challenge, origins: [Seal.origin],
+        requiresUserVerification: requiresUserVerification
+      ).verify(
+        attestationObject: response.attestationObject, clientDataJSON: response.clientDataJSON,
+        credentialID: response.credentialID)
+    } catch { throw CeremonyError.verificationFailed(error.problems) }
+    let seal: SealRegistration
+    do { seal = try SealRegistration(attestationObject: response.attestationObject) } catch {
+      throw CeremonyError.unreadableBySeal(error)
+    }
+    // The root hash comes from the client's ID; RegistrationVerifier has compared it with the key's own.
+    let record = DirectoryRecord(
+      publicKey: seal.publicKey.rawRepresentation, tier: tier.rawValue, displayName: name,
+      credentialID: response.credentialID, rootHash: RootIdentity.rootHash(of: response.credentialID))
+    return Registered(
+      record: record, response: response, challenge: challenge,
+      telemetry: RegistrationTelemetry(verified, seal))
+  }
+
+  /// Has the root of `record` sign `statement`, and verifies the answer. One touch.
+  /// - Throws: ``CeremonyError``, or what the key throws.
+  public func sign(_ statement: Statement, as record: DirectoryRecord) async throws -> Signed {
+    guard let credentialID = record.credentialID else { throw CeremonyError.missingCredentialID }
+    let rootKey: P256.Signing.PublicKey
+    do { rootKey = try P256.Signing.PublicKey(rawRepresentation: record.publicKey) } catch {
+      throw CeremonyError.badRootKey
+    }
+    let commitment = try statement.commitment()
+    let response = try await key.getAssertion(
+      AssertionRequest(
+        rpID: Seal.relyingPartyID, origin: Seal.origin, challenge: commitment.digest,
+        allowList: [CredentialDescriptor(id: credentialID)], userVerification: userVerification))
+    guard response.credentialID == credentialID else { throw CeremonyError.unexpectedCredential }
+    let assertion = StoredAssertion(response)
+    let problems = assertion.problems(under: rootKey, for: commitment, origins: [Seal.origin])
+    guard problems.allSatisfy(\.isWarning) else { throw CeremonyError.verificationFailed(problems) }
+    return Signed(statement: statement, assertion: assertion, evidence: response.evidence)
+  }
+
+  /// A statement that a root has just signed, verified.
+  public struct Signed: Sendable {
+    /// What was signed.
+    public let statement: Statement
+    /// The tap.
+    public let assertion: StoredAssertion
+    /// What answered.
+    public let evidence: KeyEvidence
+  }
+
+  /// Endorses a device: `devicePublicKey` (65 bytes) speaks for the person and may be wrapped to with `kemBundle` (32 or
+  /// 1,220 bytes). One touch.
+  /// - Throws: ``CeremonyError``, or what the key throws.
+  public func endorse(
+    devicePublicKey: [UInt8], kemBundle: [UInt8], as record: DirectoryRecord, at time: SealDate
+  ) async throws -> (endorsement: DeviceEndorsement, signed: Signed) {
+    let signed = try await sign(.endorse(devicePublicKey: devicePublicKey, kemBundle: kemBundle), as: record)
+    let endorsement = DeviceEndorsement(
+      devicePublicKey: devicePublicKey, kemBundlePublicKeys: kemBundle, assertion: signed.assertion, createdAt: time)
+    return (endorsement, signed)
+  }
+
+  /// A release tap from typed fields. One touch.
+  /// - Throws: ``CeremonyError``, or what the key throws.
+  public func tap(
+    estateID: String, epoch: UInt64, claimID: String, recordHeadDigest: [UInt8], as record: DirectoryRecord
+  ) async throws -> Signed {
+    try await sign(
+      .releaseAuthorize(estateID: estateID, epoch: epoch, claimID: claimID, recordHeadDigest: recordHeadDigest),
+      as: record)
+  }
+}
+
+/// What Seal's own log line says of a registration, never a secret.
+public struct RegistrationTelemetry: Sendable, Hashable {
+  /// `fmt=... alg=... crv=... flags=... credIdLen=... xLen=... yLen=...`
+  public let line: String
+
+  init(_ verified: RegistrationVerifier.Verified, _ seal: SealRegistration) {
+    line =
+      "register fmt=\(verified.attestationObject.format) alg=\(seal.algorithm.map(String.init) ?? "none")"
+      + " crv=\(seal.curve.map(String.init) ?? "none") flags=\(verified.flags.summary)"
+      + " credIdLen=\(verified.credentialID.count) xLen=\(seal.coordinateLengths.x) yLen=\(seal.coordinateLengths.y)"
+  }
+}

@@ -1,0 +1,61 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import Glibc
+
+/// Why a file could not be read or written. The file that was there before is untouched.
+public enum FileError: NamedError, Hashable {
+  /// There is no such file.
+  case notFound(path: String)
+  /// It is a directory.
+  case isDirectory(path: String)
+  /// It may not be read.
+  case unreadable(path: String, errno: Int32)
+  /// It could not be written.
+  case unwritable(path: String, errno: Int32)
+  /// It is larger than anything of its kind can be.
+  case tooLarge(path: String, limit: Int)
+  /// It is there already and is not overwritten.
+  case exists(path: String)
+  /// A file that holds secrets can be read by others.
+  case tooOpen(path: String)
+
+  public var name: String {
+    switch self {
+    case .notFound: "fileNotFound"
+    case .isDirectory: "isDirectory"
+    case .unreadable: "fileUnreadable"
+    case .unwritable: "fileUnwritable"
+    case .tooLarge: "fileTooLarge"
+    case .exists: "fileExists"
+    case .tooOpen: "fileTooOpen"
+    }
+  }
+
+  public var message: String {
+    switch self {
+    case .notFound(let path): "There is no file \(path)."
+    case .isDirectory(let path): "\(path) is a directory, not a file."
+    case .unreadable(let path, let code): "\(path) cannot be read: \(String(cString: strerror(code)))."
+    case .unwritable(let path, let code): "\(path) cannot be written: \(String(cString: strerror(code)))."
+    case .tooLarge(let path, let limit): "\(path) is larger than \(limit) bytes, so it cannot be what it should be."
+    case .exists(let path): "\(path) is there already and was not touched."
+    case .tooOpen(let path): "\(path) holds secrets and other users of this computer can read it."
+    }
+  }
+
+  public var next: String {
+    switch self {
+    case .notFound, .isDirectory: "Check the name and try again."
+    case .unreadable: "Check who may read the file, then try again."
+    case .unwritable: "Check that the folder exists, that you may write there and that the disk has room."
+    case .tooLarge: "Check that this is the right file."
+    case .exists: "Choose another name, or move the old file away first."
+    case .tooOpen(let path): "Make it yours alone: chmod 600 \(path)"
+    }
+  }
+
+  public var kind: FaultKind { .file }
+}
