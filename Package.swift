@@ -28,6 +28,7 @@ let package = Package(
     .systemLibrary(name: "CFido2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCbor", pkgConfig: "libcbor", providers: [.apt(["libcbor-dev"])]),
+    .systemLibrary(name: "CGetopt"),
     .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
   ]
     + modules.map { .target(name: $0.name, dependencies: $0.dependencies) }
@@ -40,7 +41,7 @@ let package = Package(
       .target(name: "TestSupport", dependencies: ["CryptoCore"], path: "Tests/TestSupport"),
       .executableTarget(
         name: "sealkey",
-        dependencies: modules.map { .target(name: $0.name) }),
+        dependencies: modules.map { .target(name: $0.name) } + ["CGetopt"]),
     ],
   swiftLanguageModes: [.v6]
 )

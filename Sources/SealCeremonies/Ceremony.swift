@@ -34,7 +34,8 @@ public struct Ceremony: Sendable {
   /// Registers: makes a root credential for `name` (FORMATS.md 2). One touch.
   /// - Throws: ``CeremonyError``, or what the key throws.
   public func register(name: String, excludeList: [CredentialDescriptor] = []) async throws -> Registered {
-    guard (1...64).contains(name.utf8.count), !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+    guard (1...64).contains(name.utf8.count),
+      !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
     else { throw CeremonyError.badName }
     let capabilities = try await key.capabilities()
     guard capabilities.supportsES256 else { throw CeremonyError.unsupportedKey(name: capabilities.name) }
@@ -70,8 +71,9 @@ public struct Ceremony: Sendable {
     }
     // The root hash comes from the client's ID; RegistrationVerifier has compared it with the key's own.
     let record = DirectoryRecord(
-      publicKey: seal.publicKey.rawRepresentation, tier: tier.rawValue, displayName: name,
-      credentialID: response.credentialID, rootHash: RootIdentity.rootHash(of: response.credentialID))
+      identity: RootIdentity(
+        credentialID: response.credentialID, publicKey: seal.publicKey.rawRepresentation, tier: tier,
+        displayName: name))
     return Registered(
       record: record, response: response, challenge: challenge,
       telemetry: RegistrationTelemetry(verified, seal))

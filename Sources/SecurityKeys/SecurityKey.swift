@@ -93,7 +93,8 @@ public actor SecurityKey {
     }
     let facts = KeyFacts(
       name: endpoint.name, transport: endpoint.kindName,
-      isSimulated: endpoint.isSimulated || transport.isSimulated || link.info?.aaguid == SimulatedKeys.aaguid,
+      isSimulated: endpoint.isSimulated || transport.isSimulated
+        || (link.info.map { SimulatedKey.isSimulated(aaguid: $0.aaguid) } ?? false),
       initReply: link.initReply ?? InitReply(capabilities: 0), info: link.info)
     self.link = link
     known = facts

@@ -81,7 +81,7 @@ public struct PrivateHalves: ~Copyable, Sendable {
   }
 
   /// Seal's JSON text of the private bytes.
-  borrowing func encoded() -> SecretBytes {
+  public borrowing func encoded() -> SecretBytes {
     // Base64 of 64, 32 and 32 bytes, every character an escaped slash at worst, names and punctuation.
     var out = SecretJSONWriter(capacity: 2 * (88 + 44 + 44) + 64)
     out.append("{")
@@ -102,7 +102,7 @@ public struct PrivateHalves: ~Copyable, Sendable {
 
   /// Reads Seal's JSON text of the private bytes.
   /// - Throws: ``WrapError/badHalves(reason:)``.
-  init(parsing text: borrowing SecretBytes) throws(WrapError) {
+  public init(parsing text: borrowing SecretBytes) throws(WrapError) {
     var signing: SecretBytes?
     var x25519: SecretBytes?
     var seed: SecretBytes?

@@ -121,6 +121,7 @@ public struct HIDKey: Sendable, Hashable {
 
   /// A key names itself; what it says must not steer a terminal.
   private static func printable(_ text: String) -> String {
-    String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F..<0xA0).contains($0.value) }))
+    String(
+      String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F..<0xA0).contains($0.value) }))
   }
 }

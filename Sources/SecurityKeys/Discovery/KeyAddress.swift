@@ -28,7 +28,9 @@ public enum KeyAddress: Sendable, Hashable {
       if ports.count == 2, ports[1] == nil { return nil }
       self = .udp(port: port, replyPort: ports.count == 2 ? ports[1] : nil)
     case let path where path.hasPrefix("/"): self = .node(text)
-    case let id where (4...12).contains(id.utf8.count) && id.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) } && parts.count == 1:
+    case let id
+    where (4...12).contains(id.utf8.count)
+      && id.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) } && parts.count == 1:
       self = .id(id)
     default: return nil
     }

@@ -1,0 +1,146 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import WebAuthnCore
+
+/// Tells what bytes are, and explains them. A pure function: no file, no key, no network.
+public enum Explainer {
+  /// The explanation, or nil when the bytes are nothing it knows.
+  public static func explain(_ bytes: [UInt8]) -> Explanation? {
+    guard let first = bytes.first else { return nil }
+    if first == UInt8(ascii: "{") { return clientData(bytes) }
+    if let item = try? CBORDecoder.decodeAll(bytes), item.map != nil { return cbor(item, bytes, base: 0) }
+    // A CTAP reply: status 0, then its map.
+    if first == 0, bytes.count > 1, let item = try? CBORDecoder.decode(bytes, at: 1), item.map != nil,
+      item.range.upperBound == bytes.count
+    {
+      return cbor(item, bytes, base: 0)
+    }
+    if first == 0x30, bytes.count <= 141 { return signature(bytes) }
+    // The head of an attestation object whose rest is damaged.
+    if first & 0xE0 == 0xA0 { return attestationObject(bytes) }
+    if bytes.count >= 37 { return authenticatorData(bytes) }
+    return nil
+  }
+
+  private static func cbor(_ item: CBORItem, _ bytes: [UInt8], base: Int) -> Explanation? {
+    if item["authData"] != nil || item["fmt"] != nil { return attestationObject(bytes) }
+    if item[1]?.text != nil, item[2]?.bytes != nil { return makeCredential(item) }
+    if item[1]?.array != nil, item[3]?.bytes?.count == 16 { return getInfo(item, bytes) }
+    if item[2]?.bytes != nil, item[3]?.bytes != nil { return getAssertion(item) }
+    if item[1]?.int != nil, item[3]?.int != nil || item[-1] != nil { return coseKey(item) }
+    return generic(item)
+  }
+
+  private static func attestationObject(_ bytes: [UInt8]) -> Explanation {
+    var explanation = Explanation("attestation object")
+    do {
+      let seal = try SealRegistration(attestationObject: bytes)
+      explanation.publicKey = seal.publicKey.rawRepresentation
+    } catch { explanation.fault = error }
+    guard let item = try? CBORDecoder.decode(bytes) else { return explanation }
+    if let format = item["fmt"] { explanation.add("fmt", format.text ?? "?", at: format.range, "attestation format") }
+    if let statement = item["attStmt"] { describe(statement, "attStmt", &explanation) }
+    if let data = item["authData"], let inner = data.bytes {
+      describe(inner, at: data.range.upperBound - inner.count, &explanation)
+    }
+    if item.range.upperBound < bytes.count {
+      explanation.add(
+        "trailing bytes", Hex.encode(bytes[item.range.upperBound...]), at: item.range.upperBound..<bytes.count,
+        "bytes that do not belong here")
+    }
+    return explanation
+  }
+
+  private static func makeCredential(_ item: CBORItem) -> Explanation {
+    var explanation = Explanation("makeCredential reply")
+    if let format = item[1] { explanation.add("fmt", format.text ?? "?", at: format.range, "attestation format") }
+    if let data = item[2], let inner = data.bytes {
+      describe(inner, at: data.range.upperBound - inner.count, &explanation)
+      let object = AttestationObject.build(
+        format: item[1]?.text ?? "", statement: CBORValue.encode(item[3]?.rewritten ?? .map([])),
+        authenticatorData: inner)
+      do { explanation.publicKey = try SealRegistration(attestationObject: object).publicKey.rawRepresentation } catch {
+        explanation.fault = error
+      }
+    }
+    if let statement = item[3] { describe(statement, "attStmt", &explanation) }
+    return explanation
+  }
+
+  private static func getAssertion(_ item: CBORItem) -> Explanation {
+    var explanation = Explanation("getAssertion reply")
+    if let credential = item[1] { describe(credential, "credential", &explanation) }
+    if let data = item[2], let inner = data.bytes {
+      describe(inner, at: data.range.upperBound - inner.count, &explanation)
+    }
+    if let signature = item[3] {
+      explanation.add(
+        "signature", Hex.encode(signature.bytes ?? []), at: signature.range, "over authData and clientDataHash")
+    }
+    if let user = item[4] { describe(user, "user", &explanation) }
+    if let count = item[5] { explanation.add("numberOfCredentials", text(count), at: count.range) }
+    return explanation
+  }
+
+  private static func authenticatorData(_ bytes: [UInt8]) -> Explanation {
+    var explanation = Explanation("authenticator data")
+    describe(bytes, at: 0, &explanation)
+    return explanation
+  }
+
+  private static func coseKey(_ item: CBORItem) -> Explanation {
+    var explanation = Explanation("COSE key")
+    describeKey(item, 0, &explanation)
+    do {
+      if case .es256(let key) = try CredentialPublicKey(cose: item) { explanation.publicKey = key.rawRepresentation }
+    } catch { explanation.fault = error }
+    return explanation
+  }
+
+  private static func signature(_ bytes: [UInt8]) -> Explanation {
+    var explanation = Explanation("ECDSA signature")
+    let size = bytes.count <= 72 ? 32 : bytes.count <= 104 ? 48 : 66
+    do {
+      let signature = try ECDSASignature(derRepresentation: bytes, byteCount: size)
+      let start = bytes[1] == 0x81 ? 3 : 2
+      let rEnd = start + 2 + Int(bytes[start + 1])
+      explanation.add("r", Hex.encode(signature.r), at: start..<rEnd, "big-endian, padded to \(size) bytes")
+      explanation.add("s", Hex.encode(signature.s), at: rEnd..<bytes.count, "big-endian, padded to \(size) bytes")
+    } catch { explanation.fault = error }
+    return explanation
+  }
+
+  private static func clientData(_ bytes: [UInt8]) -> Explanation? {
+    var explanation = Explanation("client data")
+    guard let json = try? JSONReader.parse(bytes) else {
+      do { _ = try ClientData(parsing: bytes) } catch { explanation.fault = error }
+      return explanation
+    }
+    guard json["challenge"] != nil, json["type"] != nil else { return nil }
+    do { _ = try ClientData(parsing: bytes) } catch { explanation.fault = error }
+    let meanings = [
+      "type": "webauthn.create is a registration, webauthn.get a tap",
+      "challenge": "what the key signed, in base64url", "origin": "where the ceremony ran",
+      "crossOrigin": "whether it ran inside another site's page",
+    ]
+    for member in json.object ?? [] {
+      explanation.add(
+        member.name, String(decoding: bytes[member.value.range], as: UTF8.self), at: member.value.range,
+        meanings[member.name] ?? "")
+    }
+    if let challenge = json["challenge"]?.string, let raw = Base64.decode(challenge, .url) {
+      explanation.add("challenge bytes", Hex.encode(raw), "\(raw.count) bytes")
+    }
+    explanation.add("clientDataHash", Hex.encode(SHA256.hash(bytes)), "SHA-256 of these bytes: what the key is shown")
+    return explanation
+  }
+
+  private static func generic(_ item: CBORItem) -> Explanation {
+    var explanation = Explanation("CBOR map")
+    describe(item, "", &explanation)
+    return explanation
+  }
+}
