@@ -2,4 +2,10 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-print("sealkey")
+import Glibc
+
+// Files made here are private unless a command says otherwise.
+umask(0o077)
+let interrupts = Interrupts()
+let code = await interrupts.run { await CommandLineTool.run(Array(CommandLine.arguments.dropFirst())) }
+exit(code)

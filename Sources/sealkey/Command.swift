@@ -1,0 +1,93 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import WebAuthnCore
+
+/// One verb: what the help, the man page and the completions say of it, and what it does.
+struct Command: Sendable {
+  let name: String
+  /// One line for the list.
+  let summary: String
+  /// The operands, as usage shows them.
+  let operands: String
+  let options: [OptionSpec]
+  /// At least one, for the help.
+  let examples: [String]
+  let run: @Sendable (Invocation) async throws -> Outcome
+
+  init(
+    _ name: String, _ summary: String, operands: String = "", options: [OptionSpec] = [], examples: [String],
+    run: @escaping @Sendable (Invocation) async throws -> Outcome
+  ) {
+    self.name = name
+    self.summary = summary
+    self.operands = operands
+    self.options = options
+    self.examples = examples
+    self.run = run
+  }
+
+  /// Options that every verb takes.
+  static let globals: [OptionSpec] = [
+    OptionSpec("key", "KEY", "the key to use: /dev/hidrawN, a short id, virtual[:MODEL], udp:PORT[:REPLYPORT]"),
+    OptionSpec("json", nil, "print one JSON object"),
+    OptionSpec("quiet", nil, "say nothing but results and errors"),
+    OptionSpec("timeout", "SECONDS", "how long to wait for a touch (30)"),
+    OptionSpec("pin-fd", "N", "read the PIN from file descriptor N, up to a line end"),
+    OptionSpec("last-tries", nil, "try a PIN even when three tries or fewer are left"),
+    OptionSpec("virtual-touch", "HOW", "who touches the virtual key: auto, prompt or milliseconds (auto)"),
+    OptionSpec("data-dir", "DIR", "where this computer's files are kept"),
+    OptionSpec("yes", nil, "answer yes to questions that say that --yes answers them"),
+    OptionSpec("help", nil, "say how the command is used"),
+  ]
+
+  /// All verbs, in the order of the help.
+  static let all: [Command] = [
+    .list, .info, .register, .endorse, .tap, .verify, .inspect, .commitment, .demo, .virtual,
+  ]
+
+  /// How it is used.
+  var help: String {
+    var lines = ["\(summary)", "", "Usage: sealkey \(name)\(operands.isEmpty ? "" : " \(operands)") [options]"]
+    func table(_ title: String, _ specs: [OptionSpec]) {
+      guard !specs.isEmpty else { return }
+      lines += ["", "\(title):"]
+      for spec in specs {
+        let left = "  --\(spec.name)" + (spec.value.map { " \($0)" } ?? "")
+        lines.append(left + String(repeating: " ", count: max(2, 30 - left.count)) + spec.help)
+      }
+    }
+    table("Options", options)
+    table("For every command", Self.globals)
+    lines += ["", examples.count == 1 ? "Example:" : "Examples:"] + examples.map { "  \($0)" }
+    return lines.joined(separator: "\n")
+  }
+
+  /// The list of verbs.
+  static var overview: String {
+    var lines = [
+      "sealkey registers security keys for Seal, endorses devices, taps and verifies.", "",
+      "Usage: sealkey COMMAND [options]", "", "Commands:",
+    ]
+    for command in all {
+      lines.append(
+        "  \(command.name)" + String(repeating: " ", count: max(2, 14 - command.name.count)) + command.summary)
+    }
+    lines += [
+      "", "sealkey COMMAND --help says how one is used.",
+      "With no key at hand, try it all on the built-in virtual key: sealkey demo",
+    ]
+    return lines.joined(separator: "\n")
+  }
+}
+
+/// What a verb gives back.
+struct Outcome: Sendable {
+  /// For a person.
+  var text: String
+  /// For a program.
+  var json: JSONValue
+  var code: Int32 = 0
+}

@@ -1,0 +1,63 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import Glibc
+import SealCeremonies
+import SealFormats
+import WebAuthnCore
+
+extension Command {
+  static let outOptions = [
+    OptionSpec("out", "FILE", "write the result there instead of to stdout"),
+    OptionSpec("seal", nil, "write only Seal's own JSON"),
+  ]
+  static let noUV = OptionSpec("no-uv", nil, "do not ask for the PIN where the key does not insist")
+
+  static let register = Command(
+    "register", "Register a key: make the credential that is a person's identity.",
+    options: [
+      OptionSpec("name", "NAME", "the person's name as others will see it"),
+      OptionSpec("endorse", nil, "endorse a device in the same go (a second touch)"),
+      OptionSpec("device", "FILE", "the device to endorse; made when the file is absent"), noUV,
+    ] + outOptions,
+    examples: [
+      "sealkey register --name Ada --out ada.json",
+      "sealkey register --name Ada --endorse --device laptop.device --out ada.json --key virtual",
+    ]
+  ) { invocation in
+    try invocation.noOperands()
+    let name = try invocation.required("name")
+    let endorses = invocation.options.has("endorse")
+    if invocation.options.has("device"), !endorses { throw UsageError.missingOption("endorse") }
+    let path = endorses ? try invocation.required("device") : nil
+    return try await invocation.withKey(touches: endorses ? 2 : 1) { _, session in
+      let ceremony = Ceremony(
+        key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred)
+      invocation.say("Touching the key makes a new identity for \(name) on it.")
+      var registered = try await ceremony.register(name: name)
+      if let path {
+        let device = try DeviceFile.readOrMake(path)
+        invocation.say("Touching it again lets this computer's device speak for \(name).")
+        let (endorsement, _) = try await ceremony.endorse(
+          devicePublicKey: device.halves.devicePublicKey, kemBundle: device.halves.kemBundle, as: registered.record,
+          at: SealDate(epoch: Int64(time(nil))))
+        registered.record.deviceEndorsements.append(endorsement)
+        if device.isNew {
+          invocation.say("Wrote \(path): this computer's device. It holds secrets; keep it to yourself.")
+        }
+      }
+      return try invocation.deliver(
+        registered.artefact,
+        [
+          "Registered \(name) as \(registered.record.rootHash.prefix(16))...",
+          "Nobody knows of it yet: a phone with Seal must publish this identity.",
+        ],
+        [
+          ("rootHash", .string(registered.record.rootHash)), ("publicKeyHex", .hex(registered.record.publicKey)),
+          ("credentialIDHex", registered.record.credentialID.map { .hex($0) }),
+          ("telemetry", .string(registered.telemetry.line)),
+        ])
+    }
+  }
+}

@@ -1,0 +1,51 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import SealCeremonies
+import SealFormats
+import WebAuthnCore
+
+extension Command {
+  static let verify = Command(
+    "verify", "Check any file of this program or of Seal's.", operands: "FILE",
+    options: [
+      OptionSpec("public-key", "HEX", "the root's public key, 64 bytes, known from elsewhere"),
+      OptionSpec("challenge", "HEX", "the challenge of a bare stored assertion"),
+      OptionSpec("identity", "FILE", "an identity record to check against; may be repeated", repeatable: true),
+    ],
+    examples: [
+      "sealkey verify tap.json --identity ada.json", "sealkey verify assertion.json --public-key HEX --challenge HEX",
+    ]
+  ) { invocation in
+    let path = try invocation.operand("The file")
+    let artefact = try Artefact(parsing: AtomicFile.read(path))
+    let key = try invocation.hex("public-key", count: 64)
+    let report: VerificationReport
+    if let challenge = try invocation.hex("challenge") {
+      guard let key else { throw UsageError.missingOption("public-key") }
+      let assertion: StoredAssertion = try artefact.shape(.assertion)
+      report = assertion.verify(publicKey: key, challenge: challenge)
+    } else {
+      var context = VerificationContext(rootPublicKey: key)
+      for file in invocation.options.values["identity"] ?? [] {
+        let (record, _) = try invocation.record(file)
+        context.directory[record.rootHash] = record
+      }
+      report = try artefact.verify(context)
+    }
+    let words: [VerificationReport.Check.Outcome: String] = [
+      .good: "good", .bad: "BAD ", .warning: "note", .note: "note",
+    ]
+    var lines = report.checks.map {
+      "\(words[$0.outcome] ?? "?")  \($0.explanation)\($0.outcome == .bad ? " [\($0.name)]" : "")"
+    }
+    lines.append(report.isGood ? "\(path): good." : "\(path): NOT good.")
+    return Outcome(
+      text: lines.joined(separator: "\n"),
+      json: .object([
+        ("file", .string(path)), ("kind", .string(artefact.kind.rawValue)), ("simulated", .bool(artefact.isSimulated)),
+        ("ok", .bool(report.isGood)), ("checks", report.json["checks"]),
+      ]), code: report.isGood ? 0 : 1)
+  }
+}

@@ -1,0 +1,125 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import Glibc
+import SealCeremonies
+import SealFormats
+import SecurityKeys
+import WebAuthnCore
+
+/// One run of one verb, with what the person chose.
+struct Invocation: Sendable {
+  let options: ParsedOptions
+  let key: KeyAddress?
+  let isQuiet: Bool
+  let timings: KeyTimings
+  let pinDescriptor: Int32?
+  let dataDirectory: String
+
+  init(_ options: ParsedOptions) throws(UsageError) {
+    self.options = options
+    if let text = options["key"] {
+      guard let address = KeyAddress(text) else {
+        throw .badValue(option: "--key", value: text, wanted: "/dev/hidrawN, a short id, virtual[:MODEL] or udp:PORT")
+      }
+      key = address
+    } else {
+      key = nil
+    }
+    isQuiet = options.has("quiet")
+    var timings = KeyTimings.standard
+    if let text = options["timeout"] {
+      guard let seconds = Double(text), seconds > 0, seconds <= 3600 else {
+        throw .badValue(option: "--timeout", value: text, wanted: "seconds, more than 0 and at most 3600")
+      }
+      timings.touch = .milliseconds(Int64(seconds * 1000))
+    }
+    self.timings = timings
+    if let text = options["pin-fd"] {
+      guard let number = Int32(text), number >= 0 else {
+        throw .badValue(option: "--pin-fd", value: text, wanted: "the number of an open file descriptor")
+      }
+      pinDescriptor = number
+    } else {
+      pinDescriptor = nil
+    }
+    dataDirectory = options["data-dir"] ?? Self.standardDataDirectory()
+  }
+
+  private static func standardDataDirectory() -> String {
+    func variable(_ name: String) -> String? {
+      getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+    if let data = variable("XDG_DATA_HOME") { return "\(data)/sealkey" }
+    return "\(variable("HOME") ?? ".")/.local/share/sealkey"
+  }
+
+  /// The data directory, made when it is not there, for its owner alone.
+  func madeDataDirectory() throws(FileError) -> String {
+    var path = ""
+    for part in dataDirectory.split(separator: "/", omittingEmptySubsequences: false) {
+      path += path.isEmpty && part.isEmpty ? "/" : (path.isEmpty || path.hasSuffix("/") ? "" : "/") + part
+      if path == "/" || path.isEmpty { continue }
+      if mkdir(path, 0o700) != 0, errno != EEXIST { throw .unwritable(path: path, errno: errno) }
+    }
+    return dataDirectory
+  }
+
+  /// Something for the person, on stderr.
+  func say(_ text: String) { if !isQuiet { Console.note(text) } }
+
+  func required(_ name: String) throws(UsageError) -> String {
+    guard let value = options[name] else { throw .missingOption(name) }
+    return value
+  }
+
+  /// Bytes given in hexadecimal.
+  func hex(_ name: String, count: Int? = nil) throws(UsageError) -> [UInt8]? {
+    guard let text = options[name] else { return nil }
+    guard let bytes = Hex.decode(text), count == nil || bytes.count == count else {
+      throw .badValue(
+        option: "--\(name)", value: text, wanted: count.map { "\($0) bytes in hexadecimal" } ?? "bytes in hexadecimal")
+    }
+    return bytes
+  }
+
+  /// The one operand.
+  func operand(_ what: String) throws(UsageError) -> String {
+    guard let first = options.operands.first else { throw .missingOperand(what) }
+    try noOperands(after: 1)
+    return first
+  }
+
+  func noOperands(after count: Int = 0) throws(UsageError) {
+    if options.operands.count > count { throw .extraOperand(options.operands[count]) }
+  }
+
+  /// Writes an artefact to `--out`, or gives it as the result.
+  func deliver(_ artefact: Artefact, _ summary: [String], _ facts: [(String, JSONValue?)]) throws -> Outcome {
+    let bytes = options.has("seal") ? artefact.sealOnly() : artefact.encoded(pretty: true)
+    var json: [(String, JSONValue?)] = [
+      ("kind", .string(artefact.kind.rawValue)), ("simulated", .bool(artefact.isSimulated)),
+    ]
+    json += facts
+    var text = ""
+    if let path = options["out"] {
+      try AtomicFile.write(bytes, to: path)
+      json.append(("file", .string(path)))
+      say("Wrote \(path).")
+    } else {
+      json.append(("artefact", try? JSONReader.parse(bytes)))
+      text = String(decoding: bytes.last == 0x0a ? bytes.dropLast() : bytes[...], as: UTF8.self)
+    }
+    for line in summary { say(line) }
+    if artefact.isSimulated { say("Simulated: a virtual key made this. It is no real key's word.") }
+    return Outcome(text: text, json: .object(json))
+  }
+
+  /// An identity record from a file.
+  func record(_ path: String) throws -> (record: DirectoryRecord, isSimulated: Bool) {
+    let artefact = try Artefact(parsing: AtomicFile.read(path))
+    return (try artefact.shape(.identityRecord), artefact.isSimulated)
+  }
+}

@@ -1,0 +1,185 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import Glibc
+import SealCeremonies
+import SecurityKeys
+import VirtualAuthenticator
+import WebAuthnCore
+
+/// Opens the key that the person means, talks to the person while it works, and closes it whatever happens.
+extension Invocation {
+  func withKey<R: Sendable>(
+    touches: Int = 0, _ body: @Sendable (SecurityKey, KeySession) async throws -> R
+  ) async throws -> R {
+    let (endpoint, host) = try await endpoint()
+    defer { host?.stop() }
+    let key = SecurityKey(endpoint, timings: timings, pinTriesFloor: options.has("last-tries") ? 0 : 3)
+    let conversation = Task { await converse(key, touches) }
+    do {
+      let result = try await body(key, KeySession(key, pin: PINEntry.provider(pinDescriptor, isQuiet: isQuiet)))
+      await key.close()
+      await conversation.value
+      return result
+    } catch {
+      await key.close()
+      await conversation.value
+      throw error
+    }
+  }
+
+  /// Says what the key wants, when it wants it.
+  private func converse(_ key: SecurityKey, _ touches: Int) async {
+    var asked = false
+    var act = 0
+    for await event in key.events {
+      switch event {
+      case .touchNeeded where !asked:
+        asked = true
+        act += 1
+        let which = touches > 1 ? " (touch \(act) of \(touches))" : ""
+        say("Touch the key now\(which).")
+      case .userVerificationNeeded(let left):
+        say(
+          left.map { "Not recognised. Put your finger on the key again, \($0) tries left." }
+            ?? "Put your finger on the key now.")
+      case .probing(let done, let total): say("Looking for the right credential: \(done) of \(total).")
+      case .finished: asked = false
+      default: break
+      }
+    }
+  }
+
+  private func endpoint() async throws -> (KeyEndpoint, VirtualKeyHost?) {
+    switch key {
+    case .virtual(let model): return try virtualKey(model)
+    case .udp(let port, let reply): return (.udp(port: port, replyPort: reply), nil)
+    case .node(let path):
+      guard let found = HIDKey.all().first(where: { $0.path == path }) else {
+        throw KeyChoiceError.notAKey(path)
+      }
+      return (found.endpoint, nil)
+    case .id(let id):
+      guard let found = HIDKey.all().first(where: { $0.id == id }) else { throw KeyChoiceError.noSuchKey(id) }
+      return (found.endpoint, nil)
+    case .nfc: throw KeyChoiceError.nfcUnavailable
+    case nil:
+      let keys = HIDKey.all()
+      guard let first = keys.first else { throw KeyChoiceError.noKey }
+      guard keys.count > 1 else { return (first.endpoint, nil) }
+      return (try await touched(keys).endpoint, nil)
+    }
+  }
+
+  /// Among several keys, the one that is touched.
+  private func touched(_ keys: [HIDKey]) async throws -> HIDKey {
+    say("Several keys are plugged in. Touch the one you want to use.")
+    return try await withThrowingTaskGroup(of: HIDKey?.self) { group in
+      for candidate in keys {
+        group.addTask {
+          let key = SecurityKey(candidate.endpoint, timings: timings)
+          do {
+            let chosen = try await key.waitForTouch()
+            await key.close()
+            return chosen ? candidate : nil
+          } catch {
+            // A locked or broken key never keeps another from being chosen.
+            await key.close()
+            return nil
+          }
+        }
+      }
+      while let result = try await group.next() {
+        if let result {
+          group.cancelAll()
+          return result
+        }
+      }
+      try Task.checkCancellation()
+      throw KeyChoiceError.severalKeys
+    }
+  }
+
+  /// The built-in virtual key, its state in the data directory.
+  func virtualKey(_ model: String?) throws -> (KeyEndpoint, VirtualKeyHost?) {
+    let state = "\(try madeDataDirectory())/virtual-key" + (model.map { "-\($0)" } ?? "")
+    let key = try makeVirtualKey(model, storage: .file(path: state))
+    let (descriptor, host) = try VirtualKeyHost.inProcess(key)
+    return (
+      .reports(id: "virtual", name: "virtual key", kindName: "virtual", isSimulated: true) { descriptor }, host
+    )
+  }
+
+  func makeVirtualKey(_ model: String?, storage: VirtualAuthenticator.Storage) throws -> VirtualAuthenticator {
+    guard let profile = ModelProfile.named(model ?? "virtual") else {
+      throw UsageError.badValue(
+        option: "--key", value: "virtual:\(model ?? "")",
+        wanted: "a model of: " + ModelProfile.builtIn.map(\.name).joined(separator: ", "))
+    }
+    let how = options["virtual-touch"] ?? "auto"
+    let policy: TouchControl.Policy
+    switch how {
+    case "auto": policy = .automatic
+    case "prompt": policy = .prompt(VirtualTouchPrompt.ask)
+    default:
+      guard let milliseconds = Int64(how), (0...3_600_000).contains(milliseconds) else {
+        throw UsageError.badValue(option: "--virtual-touch", value: how, wanted: "auto, prompt or milliseconds")
+      }
+      policy = .after(milliseconds: milliseconds)
+    }
+    return try VirtualAuthenticator(profile: profile, storage: storage, touch: policy)
+  }
+}
+
+/// Asks the person to press Enter in the virtual key's stead.
+enum VirtualTouchPrompt {
+  static let ask: @Sendable (TouchControl.PendingTouch) -> Void = { pending in
+    let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard terminal >= 0 else { return pending.refuse() }
+    defer { close(terminal) }
+    Console.write(terminal, Array("The virtual key waits. Press Enter to touch it, or n and Enter to refuse: ".utf8))
+    var byte: UInt8 = 0
+    var refuses = false
+    while read(terminal, &byte, 1) == 1, byte != 0x0a { if byte | 0x20 == UInt8(ascii: "n") { refuses = true } }
+    refuses ? pending.refuse() : pending.approve()
+  }
+}
+
+/// Why no key could be chosen.
+enum KeyChoiceError: NamedError, Hashable {
+  case noKey
+  case notAKey(String)
+  case noSuchKey(String)
+  case nfcUnavailable
+  case severalKeys
+
+  var name: String {
+    switch self {
+    case .noKey: "noKey"
+    case .notAKey: "notAKey"
+    case .noSuchKey: "noSuchKey"
+    case .nfcUnavailable: "nfcUnavailable"
+    case .severalKeys: "severalKeys"
+    }
+  }
+  var message: String {
+    switch self {
+    case .noKey: "No security key is plugged in."
+    case .notAKey(let path): "\(path) is not a security key."
+    case .noSuchKey(let id): "No key with the id \(id) is plugged in."
+    case .nfcUnavailable: "This version does not speak to NFC readers yet."
+    case .severalKeys: "Several keys are plugged in and none was touched."
+    }
+  }
+  var next: String {
+    switch self {
+    case .noKey: "Plug a key in and try again, or try the built-in one: --key virtual"
+    case .notAKey, .noSuchKey: "See what is plugged in: sealkey list"
+    case .nfcUnavailable: "Use the key by USB."
+    case .severalKeys: "Name one with --key; sealkey list shows them."
+    }
+  }
+  var kind: FaultKind { .noKey }
+}

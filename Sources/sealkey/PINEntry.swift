@@ -1,0 +1,79 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import Glibc
+import SecurityKeys
+
+/// Where a PIN comes from. It goes from the descriptor into locked memory and nowhere else.
+enum PINEntry {
+  /// Asks on the terminal without echo, or reads `descriptor`.
+  static func provider(_ descriptor: Int32?, isQuiet: Bool) -> PINProvider {
+    { request in
+      if let descriptor { return try line(descriptor) }
+      return try terminal(request)
+    }
+  }
+
+  /// One line from a descriptor.
+  private static func line(_ descriptor: Int32) throws(PINEntryError) -> SecretBytes {
+    var failure: PINEntryError?
+    var total = 0
+    // A PIN has at most 63 bytes; one more shows that it is too long.
+    var pin = SecretBytes(count: 65) { room in
+      while total < room.count {
+        let count = read(descriptor, room.baseAddress.map { $0 + total }, 1)
+        if count < 0, errno == EINTR { continue }
+        if count < 0 { failure = .unreadable(errno: errno) }
+        if count <= 0 || room[total] == 0x0a { break }
+        total += 1
+      }
+    }
+    if let failure { throw failure }
+    pin.truncate(to: total)
+    guard total > 0 else { throw .empty }
+    return pin
+  }
+
+  private static func terminal(_ request: PINRequest) throws -> SecretBytes {
+    let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard terminal >= 0 else { throw SecurityKeyError.pinRequired }
+    defer { close(terminal) }
+    var before = termios()
+    guard tcgetattr(terminal, &before) == 0 else { throw SecurityKeyError.pinRequired }
+    var silent = before
+    silent.c_lflag &= ~tcflag_t(ECHO)
+    silent.c_lflag |= tcflag_t(ICANON | ECHONL)
+    // What was typed ahead was not meant as a PIN.
+    tcsetattr(terminal, TCSAFLUSH, &silent)
+    defer { tcsetattr(terminal, TCSAFLUSH, &before) }
+    let tries = request.triesLeft.map { $0 == 1 ? ", 1 try left" : ", \($0) tries left" } ?? ""
+    Console.write(
+      terminal, Array("PIN of \(request.keyName) (at least \(request.minimumLength) characters\(tries)): ".utf8))
+    return try line(terminal)
+  }
+}
+
+/// Why no PIN came.
+enum PINEntryError: NamedError, Hashable {
+  /// Nothing was typed.
+  case empty
+  /// The descriptor cannot be read.
+  case unreadable(errno: Int32)
+
+  var name: String {
+    switch self {
+    case .empty: "pinEmpty"
+    case .unreadable: "pinUnreadable"
+    }
+  }
+  var message: String {
+    switch self {
+    case .empty: "No PIN was given, so nothing was tried."
+    case .unreadable(let code): "The PIN could not be read: \(String(cString: strerror(code)))."
+    }
+  }
+  var next: String { "Run the command again and give the PIN." }
+  var kind: FaultKind { .userVerification }
+}
