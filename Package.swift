@@ -39,6 +39,8 @@ let package = Package(
     }
     + [
       .target(name: "TestSupport", dependencies: ["CryptoCore"], path: "Tests/TestSupport"),
+      .testTarget(
+        name: "sealkeyTests", dependencies: ["sealkey", "TestSupport", "WebAuthnCore", "VirtualAuthenticator"]),
       .executableTarget(
         name: "sealkey",
         dependencies: modules.map { .target(name: $0.name) } + ["CGetopt"]),

@@ -13,6 +13,13 @@ public struct PINRequest: Sendable, Hashable {
   public var triesLeft: Int?
   /// The shortest PIN the key takes, in code points.
   public var minimumLength: Int
+
+  /// All parts at once.
+  public init(keyName: String, triesLeft: Int?, minimumLength: Int) {
+    self.keyName = keyName
+    self.triesLeft = triesLeft
+    self.minimumLength = minimumLength
+  }
 }
 
 /// Asks a person for a PIN, once. It is called at most once an act, for one key, and the answer is never kept.

@@ -16,6 +16,17 @@ enum PINEntry {
     }
   }
 
+  /// Asks for a new PIN: twice on a terminal, once from a descriptor.
+  static func newPIN(_ descriptor: Int32?) -> PINProvider {
+    { request in
+      if let descriptor { return try line(descriptor) }
+      let first = try terminal(request, "New PIN of")
+      let second = try terminal(request, "The same PIN again, of")
+      guard first.isEqual(to: second) else { throw PINCommandError.differs }
+      return first
+    }
+  }
+
   /// One line from a descriptor.
   private static func line(_ descriptor: Int32) throws(PINEntryError) -> SecretBytes {
     var failure: PINEntryError?
@@ -36,7 +47,7 @@ enum PINEntry {
     return pin
   }
 
-  private static func terminal(_ request: PINRequest) throws -> SecretBytes {
+  private static func terminal(_ request: PINRequest, _ what: String = "PIN of") throws -> SecretBytes {
     let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard terminal >= 0 else { throw SecurityKeyError.pinRequired }
     defer { close(terminal) }
@@ -50,7 +61,7 @@ enum PINEntry {
     defer { tcsetattr(terminal, TCSAFLUSH, &before) }
     let tries = request.triesLeft.map { $0 == 1 ? ", 1 try left" : ", \($0) tries left" } ?? ""
     Console.write(
-      terminal, Array("PIN of \(request.keyName) (at least \(request.minimumLength) characters\(tries)): ".utf8))
+      terminal, Array("\(what) \(request.keyName) (at least \(request.minimumLength) characters\(tries)): ".utf8))
     return try line(terminal)
   }
 }

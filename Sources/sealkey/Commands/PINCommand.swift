@@ -1,0 +1,74 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import SecurityKeys
+import WebAuthnCore
+
+extension Command {
+  static let pin = Command(
+    "pin", "Set a key's first PIN, or see how many tries are left.", operands: "status|set",
+    examples: ["sealkey pin status", "sealkey pin set"]
+  ) { invocation in
+    switch try invocation.operand("status or set") {
+    case "status":
+      return try await invocation.withKey { key, _ in
+        let facts = try await key.open()
+        let tries = try await key.pinTriesLeft()
+        let isSet = facts.info?.option("clientPin")
+        let text =
+          switch isSet {
+          case true: "\(facts.name): a PIN is set" + (tries.map { ", \($0) tries left." } ?? ".")
+          case false: "\(facts.name): no PIN is set."
+          default: "\(facts.name): this key has no PIN at all."
+          }
+        return Outcome(
+          text: text,
+          json: .object([
+            ("name", .string(facts.name)), ("simulated", .bool(facts.isSimulated)), ("set", .bool(isSet == true)),
+            ("triesLeft", tries.map { .int($0) }), ("minimumLength", .int(facts.info?.minPINLength ?? 4)),
+          ]))
+      }
+    case "set":
+      return try await invocation.withKey { key, _ in
+        let facts = try await key.open()
+        guard let info = facts.info else { throw SecurityKeyError.fido2Needed }
+        guard info.option("clientPin") == false else { throw PINCommandError.alreadySet(key: facts.name) }
+        let ask = PINEntry.newPIN(invocation.pinDescriptor)
+        try await key.setPIN(
+          try await ask(PINRequest(keyName: facts.name, triesLeft: nil, minimumLength: info.minPINLength ?? 4)))
+        return Outcome(
+          text: "\(facts.name) has a PIN now. Without it nobody can use what is on the key, you included.",
+          json: .object([("name", .string(facts.name)), ("simulated", .bool(facts.isSimulated)), ("set", .bool(true))]))
+      }
+    case let word: throw UsageError.badValue(option: "pin", value: word, wanted: "status or set")
+    }
+  }
+}
+
+/// Why no PIN was set.
+enum PINCommandError: NamedError, Hashable {
+  case alreadySet(key: String)
+  case differs
+
+  var name: String {
+    switch self {
+    case .alreadySet: "pinAlreadySet"
+    case .differs: "pinsDiffer"
+    }
+  }
+  var message: String {
+    switch self {
+    case .alreadySet(let key): "\(key) has a PIN already."
+    case .differs: "The two PINs are not the same, so none was set."
+    }
+  }
+  var next: String {
+    switch self {
+    case .alreadySet: "Nothing was changed."
+    case .differs: "Run the command again."
+    }
+  }
+  var kind: FaultKind { .userVerification }
+}
