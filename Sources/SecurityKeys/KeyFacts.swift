@@ -35,3 +35,13 @@ public struct KeyFacts: Sendable {
       isSimulated: isSimulated, name: name)
   }
 }
+
+extension AuthenticatorInfo {
+  /// Speaks CTAP 2.1 or later: it has authenticatorSelection. `FIDO_2_1_PRE` does not count.
+  var speaksCTAP21: Bool {
+    versions.contains { version in
+      guard version.hasPrefix("FIDO_2_") else { return false }
+      return Int(version.dropFirst("FIDO_2_".count)).map { $0 >= 1 } ?? false
+    }
+  }
+}

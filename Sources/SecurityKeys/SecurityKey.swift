@@ -169,7 +169,7 @@ public actor SecurityKey {
   public func waitForTouch() async throws -> Bool {
     try await act { [self] in
       let session = try connect()
-      guard let info = session.facts.info, info.versions.contains(where: { $0 >= "FIDO_2_1" }) else { return false }
+      guard let info = session.facts.info, info.speaksCTAP21 else { return false }
       try Probe(link: session.link, info: info).select()
       return true
     }

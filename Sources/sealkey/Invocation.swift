@@ -21,10 +21,11 @@ struct Invocation: Sendable {
   init(_ options: ParsedOptions) throws(UsageError) {
     self.options = options
     if let text = options["key"] {
-      guard let address = KeyAddress(text) else {
-        throw .badValue(option: "--key", value: text, wanted: "/dev/hidrawN, a short id, virtual[:MODEL] or udp:PORT")
+      do { key = try KeyAddress(parsing: text) } catch {
+        throw .badValue(
+          option: "--key", value: text,
+          wanted: "/dev/hidrawN, a short id, nfc[:READER], virtual[:MODEL] or udp:PORT[:REPLYPORT]")
       }
-      key = address
     } else {
       key = nil
     }

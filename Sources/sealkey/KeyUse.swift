@@ -56,30 +56,24 @@ extension Invocation {
     switch key {
     case .virtual(let model): return try virtualKey(model)
     case .udp(let port, let reply): return (.udp(port: port, replyPort: reply), nil)
-    case .node(let path):
-      guard let found = HIDKey.all().first(where: { $0.path == path }) else {
-        throw KeyChoiceError.notAKey(path)
-      }
-      return (found.endpoint, nil)
-    case .id(let id):
-      guard let found = HIDKey.all().first(where: { $0.id == id }) else { throw KeyChoiceError.noSuchKey(id) }
-      return (found.endpoint, nil)
+    case .node(let path): return (try KeyDiscovery.find(node: path).endpoint(), nil)
+    case .shortID(let id): return (try KeyDiscovery.find(id, among: KeyDiscovery.list()).endpoint(), nil)
     case .nfc: throw KeyChoiceError.nfcUnavailable
     case nil:
-      let keys = HIDKey.all()
+      let keys = KeyDiscovery.list()
       guard let first = keys.first else { throw KeyChoiceError.noKey }
-      guard keys.count > 1 else { return (first.endpoint, nil) }
-      return (try await touched(keys).endpoint, nil)
+      guard keys.count > 1 else { return (first.endpoint(), nil) }
+      return (try await touched(keys).endpoint(), nil)
     }
   }
 
   /// Among several keys, the one that is touched.
-  private func touched(_ keys: [HIDKey]) async throws -> HIDKey {
+  private func touched(_ keys: [FoundKey]) async throws -> FoundKey {
     say("Several keys are plugged in. Touch the one you want to use.")
-    return try await withThrowingTaskGroup(of: HIDKey?.self) { group in
+    return try await withThrowingTaskGroup(of: FoundKey?.self) { group in
       for candidate in keys {
         group.addTask {
-          let key = SecurityKey(candidate.endpoint, timings: timings)
+          let key = SecurityKey(candidate.endpoint(), timings: timings)
           do {
             let chosen = try await key.waitForTouch()
             await key.close()
@@ -150,16 +144,12 @@ enum VirtualTouchPrompt {
 /// Why no key could be chosen.
 enum KeyChoiceError: NamedError, Hashable {
   case noKey
-  case notAKey(String)
-  case noSuchKey(String)
   case nfcUnavailable
   case severalKeys
 
   var name: String {
     switch self {
     case .noKey: "noKey"
-    case .notAKey: "notAKey"
-    case .noSuchKey: "noSuchKey"
     case .nfcUnavailable: "nfcUnavailable"
     case .severalKeys: "severalKeys"
     }
@@ -167,8 +157,6 @@ enum KeyChoiceError: NamedError, Hashable {
   var message: String {
     switch self {
     case .noKey: "No security key is plugged in."
-    case .notAKey(let path): "\(path) is not a security key."
-    case .noSuchKey(let id): "No key with the id \(id) is plugged in."
     case .nfcUnavailable: "This version does not speak to NFC readers yet."
     case .severalKeys: "Several keys are plugged in and none was touched."
     }
@@ -176,7 +164,6 @@ enum KeyChoiceError: NamedError, Hashable {
   var next: String {
     switch self {
     case .noKey: "Plug a key in and try again, or try the built-in one: --key virtual"
-    case .notAKey, .noSuchKey: "See what is plugged in: sealkey list"
     case .nfcUnavailable: "Use the key by USB."
     case .severalKeys: "Name one with --key; sealkey list shows them."
     }

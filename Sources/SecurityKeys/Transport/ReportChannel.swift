@@ -12,15 +12,18 @@ public final class ReportChannel {
     public var outputSize: Int
     /// Bytes in a report from the key.
     public var inputSize: Int
-    /// Whether a report id, 0, goes before each report that is written (hidraw).
+    /// Whether a report id goes before each report that is written (hidraw).
     public var writesReportID: Bool
+    /// The id, where the device numbers its reports: it then stands before each report that is read, too.
+    public var reportID: UInt8?
     /// What almost every key has.
     public static let usual = Shape(outputSize: 64, inputSize: 64, writesReportID: false)
     /// Any shape.
-    public init(outputSize: Int, inputSize: Int, writesReportID: Bool) {
+    public init(outputSize: Int, inputSize: Int, writesReportID: Bool, reportID: UInt8? = nil) {
       self.outputSize = outputSize
       self.inputSize = inputSize
       self.writesReportID = writesReportID
+      self.reportID = reportID
     }
   }
 
@@ -54,7 +57,7 @@ public final class ReportChannel {
 
   /// Writes one report.
   func write(_ report: [UInt8], until deadline: Deadline) throws(TransportError) {
-    let bytes = shape.writesReportID ? [0] + report : report
+    let bytes = shape.writesReportID ? [shape.reportID ?? 0] + report : report
     while true {
       let written = Glibc.write(descriptor, bytes, bytes.count)
       if written == bytes.count { return }
@@ -93,7 +96,10 @@ public final class ReportChannel {
           throw Self.failure("read", errno)
         }
         if count == 0 { throw .unplugged }
-        return .report(Array(buffer.prefix(count)))
+        guard let id = shape.reportID else { return .report(Array(buffer.prefix(count))) }
+        // Another report of the same device is none of ours.
+        guard buffer[0] == id else { continue }
+        return .report(Array(buffer.prefix(count).dropFirst()))
       }
       if waits[0].revents != 0 { throw .unplugged }
       if waits[1].revents != 0 { return .cancelled }

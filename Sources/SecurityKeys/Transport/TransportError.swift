@@ -18,10 +18,14 @@ public enum TransportError: NamedError, Hashable {
   case timedOut
   /// The key reported an error of the wire.
   case hid(CTAPHIDErrorCode?, raw: UInt8)
-  /// Another program holds the key.
+  /// The key works for another program.
   case busy
+  /// Another program has the key's node to itself; which one, when /proc tells.
+  case inUse(by: String?)
   /// This user may not open the key's node.
   case notPermitted(path: String)
+  /// The node, or what it stood for, is not there.
+  case absent(String)
   /// Reports that do not make a message.
   case framing(CTAPHIDFault)
   /// An answer that breaks the wire's rules.
@@ -37,7 +41,9 @@ public enum TransportError: NamedError, Hashable {
     case .timedOut: "timedOut"
     case .hid: "wireError"
     case .busy: "keyBusy"
+    case .inUse: "keyInUse"
     case .notPermitted: "notPermitted"
+    case .absent: "noSuchKey"
     case .framing(let fault): fault.name
     case .malformed: "malformedAnswer"
     case .system: "systemError"
@@ -52,7 +58,10 @@ public enum TransportError: NamedError, Hashable {
     case .timedOut: "The key was not touched in time."
     case .hid(_, let raw): "The key reported a transmission error (0x\(String(raw, radix: 16)))."
     case .busy: "Another program is using the key."
-    case .notPermitted(let path): "This user may not open the key (\(path))."
+    case .inUse(let program?): "The key is in use by \(program)."
+    case .inUse(nil): "The key is in use by another program."
+    case .notPermitted(let node): "You may not use \(node): this computer does not let you open the key."
+    case .absent(let node): "There is no key at \(node)."
     case .framing(let fault): fault.message
     case .malformed(let what): "The key sent an answer that breaks the rules: \(what)."
     case .system(let call, let errno): "Talking to the key failed: \(call): \(String(cString: strerror(errno)))."
@@ -65,9 +74,11 @@ public enum TransportError: NamedError, Hashable {
     case .noAnswer, .hid, .malformed: "Unplug the key, plug it in again and repeat."
     case .cancelled: "Begin again when you are ready."
     case .timedOut: "Begin again, and touch the key when it blinks."
+    case .busy, .inUse: "Close the other program, or unplug the key and plug it in again."
     case .notPermitted:
-      "Install the udev rule for security keys (package libfido2-1 or systemd 248 and later has it), then plug the key in again."
-    case .busy: "Close the other program, or unplug the key and plug it in again."
+      "Install the udev rule that gives the person at the screen access to security keys (sealkey doctor shows how), "
+        + "then plug the key in again."
+    case .absent: "Plug the key in; sealkey list shows what is there."
     case .framing(let fault): fault.next
     case .system: "Unplug the key, plug it in again and repeat."
     }
@@ -78,6 +89,7 @@ public enum TransportError: NamedError, Hashable {
   public var kind: FaultKind {
     switch self {
     case .cancelled, .timedOut: .cancelled
+    case .absent: .noKey
     default: .key
     }
   }

@@ -10,26 +10,44 @@ extension Command {
     "list", "Show the security keys that are plugged in.", examples: ["sealkey list", "sealkey list --json"]
   ) { invocation in
     try invocation.noOperands()
-    let keys = HIDKey.all()
-    func number(_ n: UInt16) -> String { Hex.encode([UInt8(n >> 8), UInt8(n & 255)]) }
+    let keys = KeyDiscovery.list().map { (key: $0, access: $0.access()) }
+    func number(_ n: UInt16?) -> String? { n.map { Hex.encode([UInt8($0 >> 8), UInt8($0 & 255)]) } }
     var lines: [String] = []
-    for key in keys {
-      let notes = (key.isSimulated ? ", simulated" : "") + (key.isPermitted ? "" : ", NO PERMISSION")
-      lines.append("\(key.id)  \(key.path)  \(key.name) (\(number(key.vendor)):\(number(key.product))\(notes))")
+    for (key, access) in keys {
+      var notes = [number(key.vendorID), number(key.productID)].compactMap { $0 }.joined(separator: ":")
+      if key.isSimulated { notes += ", simulated" }
+      switch access {
+      case .ready: break
+      case .notPermitted: notes += ", NO PERMISSION"
+      case .inUse(let program): notes += ", in use by \(program ?? "another program")"
+      case .gone: notes += ", just gone"
+      case .noCard: notes += ", no card on it"
+      }
+      lines.append("\(key.id)  \(key.placeName)  \(key.name) (\(notes))")
     }
     if keys.isEmpty { lines.append("No security key is plugged in. Try the built-in one: --key virtual") }
-    if keys.contains(where: { !$0.isPermitted }) {
+    if keys.contains(where: { $0.access == .notPermitted }) {
       lines.append("A key without permission needs the udev rule for security keys; see the package libfido2-1.")
+    }
+    func name(_ access: FoundKey.Access) -> String {
+      switch access {
+      case .ready: "ready"
+      case .notPermitted: "notPermitted"
+      case .inUse: "inUse"
+      case .gone: "gone"
+      case .noCard: "noCard"
+      }
     }
     let json: JSONValue = .object([
       (
         "keys",
         .array(
-          keys.map {
+          keys.map { key, access in
             .object([
-              ("id", .string($0.id)), ("path", .string($0.path)), ("name", .string($0.name)),
-              ("vendorHex", .string(number($0.vendor))), ("productHex", .string(number($0.product))),
-              ("simulated", .bool($0.isSimulated)), ("permitted", .bool($0.isPermitted)),
+              ("id", .string(key.id)), ("transport", .string(key.kindName)), ("path", .string(key.placeName)),
+              ("name", .string(key.name)), ("vendorHex", number(key.vendorID).map { .string($0) }),
+              ("productHex", number(key.productID).map { .string($0) }), ("simulated", .bool(key.isSimulated)),
+              ("access", .string(name(access))),
             ])
           })
       )
