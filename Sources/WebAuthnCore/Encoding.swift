@@ -28,27 +28,36 @@ public enum Hex {
   /// The bytes, or nil when the length is odd or a character is not a hexadecimal digit. Either case is read
   /// unless `lowercaseOnly`.
   public static func decode(_ text: some StringProtocol, lowercaseOnly: Bool = false) -> [UInt8]? {
-    let utf8 = text.utf8
+    var text = String(text)
+    return text.withUTF8 { decode(utf8: $0, lowercaseOnly: lowercaseOnly) }
+  }
+
+  /// The bytes, likewise.
+  public static func decode(utf8: UnsafeBufferPointer<UInt8>, lowercaseOnly: Bool = false) -> [UInt8]? {
     guard utf8.count.isMultiple(of: 2) else { return nil }
-    var out: [UInt8] = []
-    out.reserveCapacity(utf8.count / 2)
-    var high: UInt8?
-    for c in utf8 {
-      let digit: UInt8
-      switch c {
-      case 0x30...0x39: digit = c - 0x30
-      case 0x61...0x66: digit = c - 0x61 + 10
-      case 0x41...0x46 where !lowercaseOnly: digit = c - 0x41 + 10
-      default: return nil
-      }
-      if let h = high {
-        out.append(h << 4 | digit)
-        high = nil
-      } else {
-        high = digit
+    let table = lowercaseOnly ? lowercaseTable : anyCaseTable
+    // Every bad digit has a high bit that no good one has: one test at the end suffices.
+    var seen: UInt8 = 0
+    let out = table.withUnsafeBufferPointer { table in
+      [UInt8](unsafeUninitializedCapacity: utf8.count / 2) { out, count in
+        count = utf8.count / 2
+        for i in 0..<count {
+          let (high, low) = (table[Int(utf8[2 * i])], table[Int(utf8[2 * i + 1])])
+          seen |= high | low
+          out[i] = high << 4 | (low & 15)
+        }
       }
     }
-    return out
+    return seen < 16 ? out : nil
+  }
+
+  private static let anyCaseTable = table("0123456789abcdef", "ABCDEF")
+  private static let lowercaseTable = table("0123456789abcdef", "")
+  private static func table(_ digits: String, _ alsoFromTen: String) -> [UInt8] {
+    var table = [UInt8](repeating: 0xff, count: 256)
+    for (i, c) in digits.utf8.enumerated() { table[Int(c)] = UInt8(i) }
+    for (i, c) in alsoFromTen.utf8.enumerated() { table[Int(c)] = UInt8(i + 10) }
+    return table
   }
 }
 
@@ -89,11 +98,17 @@ public enum Base64 {
 
   /// The bytes, or nil when `text` is not exactly of this form.
   public static func decode(_ text: some StringProtocol, _ form: Form = .standard) -> [UInt8]? {
-    decode(utf8: Array(text.utf8), form)
+    var text = String(text)
+    return text.withUTF8 { decode(utf8: $0, form) }
   }
 
   /// The bytes, or nil when `utf8` is not exactly of this form.
   public static func decode(utf8: [UInt8], _ form: Form = .standard) -> [UInt8]? {
+    utf8.withUnsafeBufferPointer { decode(utf8: $0, form) }
+  }
+
+  /// The bytes, likewise.
+  public static func decode(utf8: UnsafeBufferPointer<UInt8>, _ form: Form = .standard) -> [UInt8]? {
     var end = utf8.count
     if form == .standard {
       guard end % 4 == 0 else { return nil }

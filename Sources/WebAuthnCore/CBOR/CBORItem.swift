@@ -7,7 +7,7 @@
 /// The offsets let a caller keep the raw slice: signatures cover bytes, never a re-encoding.
 public struct CBORItem: Sendable {
   /// What the item is.
-  public indirect enum Value: Sendable {
+  public enum Value: Sendable {
     /// Major type 0.
     case unsigned(UInt64)
     /// Major type 1: the item's value is -1 - n.
@@ -22,7 +22,7 @@ public struct CBORItem: Sendable {
     /// Major type 5, in the order of the input.
     case map([Entry])
     /// Major type 6.
-    case tag(UInt64, CBORItem)
+    indirect case tag(UInt64, CBORItem)
     /// False or true.
     case bool(Bool)
     /// Null.

@@ -4,7 +4,7 @@
 
 /// A value to be written as CBOR, always in CTAP2 canonical form (CTAP 2.1 section 8): shortest integers, definite
 /// lengths, map keys sorted by major type, then length, then bytes.
-public indirect enum CBORValue: Sendable {
+public enum CBORValue: Sendable {
   /// Major type 0.
   case unsigned(UInt64)
   /// Major type 1: -1 - n.
@@ -18,7 +18,7 @@ public indirect enum CBORValue: Sendable {
   /// Major type 5, sorted when written.
   case map([(CBORValue, CBORValue)])
   /// Major type 6.
-  case tag(UInt64, CBORValue)
+  indirect case tag(UInt64, CBORValue)
   /// False or true.
   case bool(Bool)
   /// Null.

@@ -85,11 +85,11 @@ public struct JSONScanner {
       position += 1
       return
     }
-    var seen = Set<String>()
+    var seen = SeenNames()
     while true {
       let start = try peekOffset()
       let name = try string()
-      guard seen.insert(name).inserted else { throw .duplicateMember(name, offset: start) }
+      guard seen.insert(name) else { throw .duplicateMember(name, offset: start) }
       try expect(UInt8(ascii: ":"))
       skipSpace()
       try body(name, &self)
@@ -188,40 +188,75 @@ public struct JSONScanner {
 
   /// The string that begins here.
   public mutating func string() throws(JSONError) -> String {
-    let (range, escaped) = try stringRange()
-    let slice = input[range]
-    if !escaped {
-      guard let text = String(validating: slice, as: UTF8.self) else { throw .notUTF8(offset: range.lowerBound) }
-      return text
+    let found = try scanString()
+    if found.isPlainASCII {
+      return input.withUnsafeBufferPointer {
+        String(decoding: UnsafeBufferPointer(rebasing: $0[found.range]), as: UTF8.self)
+      }
     }
-    guard let text = String(validating: try unescape(range), as: UTF8.self) else {
-      throw .notUTF8(offset: range.lowerBound)
-    }
+    let text =
+      found.hasEscapes
+      ? String(validating: try unescape(found.range), as: UTF8.self)
+      : String(validating: input[found.range], as: UTF8.self)
+    guard let text else { throw .notUTF8(offset: found.range.lowerBound) }
     return text
   }
 
   /// The bytes between the quotes of the string that begins here, and whether there are escapes among them.
   public mutating func stringRange() throws(JSONError) -> (range: Range<Int>, hasEscapes: Bool) {
+    let found = try scanString()
+    return (found.range, found.hasEscapes)
+  }
+
+  private struct FoundString {
+    var range: Range<Int>
+    var hasEscapes = false
+    var isPlainASCII = true
+  }
+
+  private mutating func scanString() throws(JSONError) -> FoundString {
     try expect(UInt8(ascii: "\""))
-    let start = position
-    var escaped = false
-    return try input.withUnsafeBufferPointer { bytes throws(JSONError) in
-      var at = start
+    var found = FoundString(range: position..<position)
+    position = try input.withUnsafeBufferPointer { bytes throws(JSONError) in
+      var at = found.range.lowerBound
       while at < bytes.count {
+        if at + 8 <= bytes.count {
+          let word = UnsafeRawBufferPointer(bytes).loadUnaligned(fromByteOffset: at, as: UInt64.self)
+          if Self.isPlain(word) {
+            at += 8
+            continue
+          }
+        }
         let byte = bytes[at]
         if byte == UInt8(ascii: "\"") {
-          position = at + 1
-          return (start..<at, escaped)
+          found.range = found.range.lowerBound..<at
+          return at + 1
         }
         guard byte >= 0x20 else { throw .badString(offset: at) }
         if byte == UInt8(ascii: "\\") {
-          escaped = true
+          found.hasEscapes = true
+          found.isPlainASCII = false
           at += 1
+        } else if byte >= 0x80 {
+          found.isPlainASCII = false
         }
         at += 1
       }
       throw .truncated(offset: bytes.count)
     }
+    return found
+  }
+
+  /// Whether none of eight bytes is a control, a quote, a backslash or beyond ASCII: most of a file is hexadecimal and
+  /// base64, passed over a word at a time.
+  private static func isPlain(_ word: UInt64) -> Bool {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let highs = ones << 7
+    // A byte below n borrows from its top bit in x - n; bytes with the top bit set are caught by themselves.
+    let quote = word ^ (ones &* 0x22)
+    let backslash = word ^ (ones &* 0x5c)
+    let hits = word | (word &- ones &* 0x20) | (quote &- ones) | (backslash &- ones)
+    return hits & highs == 0
   }
 
   private func unescape(_ range: Range<Int>) throws(JSONError) -> [UInt8] {
@@ -269,5 +304,22 @@ public struct JSONScanner {
       }
     }
     return out
+  }
+}
+
+/// The member names of one object. Most objects are small, and comparing a few short names beats hashing them.
+///
+/// Names that Unicode calls equivalent count as the same: readers that compare as Swift does would take them so.
+private struct SeenNames {
+  private var few: [String] = []
+  private var many: Set<String> = []
+
+  /// False when the name was there.
+  mutating func insert(_ name: String) -> Bool {
+    if !many.isEmpty { return many.insert(name).inserted }
+    if few.contains(name) { return false }
+    few.append(name)
+    if few.count > 16 { many = Set(few) }
+    return true
   }
 }

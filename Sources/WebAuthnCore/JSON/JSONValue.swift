@@ -5,7 +5,7 @@
 /// A parsed JSON value (RFC 8259) that remembers where it stood, or a value to be written.
 public struct JSONValue: Sendable {
   /// What the value is.
-  public indirect enum Kind: Sendable {
+  public enum Kind: Sendable {
     /// null
     case null
     /// true or false
