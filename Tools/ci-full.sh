@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+# Everything that is slow: the sanitizers, and both README commands on a clean Debian.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export CI=${CI:-true}
+
+step() { printf '\n== %s\n' "$*"; }
+Tools/install-packages.sh integration
+python=$(Tools/python-env.sh)
+export SEALKEY_PYTHON=$python
+
+for sanitizer in address thread; do
+  step "tests under the $sanitizer sanitizer"
+  swift test --sanitize "$sanitizer" --scratch-path ".build/$sanitizer"
+done
+
+command -v debootstrap >/dev/null || apt-get install -y -q --no-install-recommends debootstrap
+for release in bookworm trixie; do
+  step "clean Debian $release: make demo, make test, both twice"
+  Tools/clean-room.sh "$release" bash -ec 'make demo && make demo && make test && make test'
+done
+step 'all of ci-full passed'

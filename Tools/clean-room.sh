@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+# Runs a command in a clean clone inside a fresh Debian that has git, make and this machine's Swift, and nothing else.
+#
+#   Tools/clean-room.sh bookworm|trixie COMMAND...
+#
+# Needs root and the package debootstrap. The fresh system is kept in $SEALKEY_ROOMS (default /var/cache/sealkey-rooms)
+# and copied for each run, so a second run starts as clean as the first and faster.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+release=${1:?which Debian: bookworm or trixie}
+shift
+[ $# -gt 0 ] || { echo 'clean-room: no command' >&2; exit 2; }
+case $release in bookworm | trixie) ;; *) echo "clean-room: unknown release $release" >&2; exit 2 ;; esac
+[ "$(id -u)" = 0 ] || { echo 'clean-room: needs root, for chroot and mounts' >&2; exit 1; }
+command -v debootstrap >/dev/null || { echo 'clean-room: install debootstrap first' >&2; exit 1; }
+
+rooms=${SEALKEY_ROOMS:-/var/cache/sealkey-rooms}
+toolchain=$(dirname "$(dirname "$(dirname "$(readlink -f "$(command -v swift)")")")")
+mirror=$(sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)\?\([^ ]*\).*/\2/p' \
+  /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
+base=$rooms/$release
+mkdir -p "$rooms"
+if [ ! -e "$base/.ready" ]; then
+  rm -rf "$base"
+  # What the Swift toolchain itself needs (swift.org's list for Debian 12), plus git and make.
+  debootstrap --variant=minbase \
+    --include=ca-certificates,git,make,python3,binutils,gcc,libc6-dev,libstdc++-12-dev,libcurl4,libedit2,libgcc-12-dev,libsqlite3-0,libxml2,libz3-4,libncurses6,tzdata,zlib1g-dev \
+    "$release" "$base" "$mirror" >"$rooms/$release.log" 2>&1 || { tail -n 20 "$rooms/$release.log" >&2; exit 1; }
+  cp /etc/apt/apt.conf.d/*proxy* "$base/etc/apt/apt.conf.d/" 2>/dev/null || true
+  touch "$base/.ready"
+fi
+
+room=$(mktemp -d "$rooms/run-XXXXXX")
+cleanup() {
+  for m in proc dev sys "${toolchain#/}"; do umount -l "$room/$m" 2>/dev/null || true; done
+  rm -rf "$room"
+}
+trap cleanup EXIT
+cp -a "$base/." "$room/"
+mkdir -p "$room$toolchain" "$room/src"
+mount --bind "$toolchain" "$room$toolchain"
+mount -t proc proc "$room/proc"
+mount --bind /dev "$room/dev"
+cp /etc/resolv.conf "$room/etc/resolv.conf" 2>/dev/null || true
+cp /etc/apt/apt.conf "$room/etc/apt/" 2>/dev/null || true
+cp /etc/apt/apt.conf.d/* "$room/etc/apt/apt.conf.d/" 2>/dev/null || true
+[ ! -f /etc/pip.conf ] || cp /etc/pip.conf "$room/etc/pip.conf"
+# Whatever lets this machine reach the registries lets the room reach them too.
+cp -L /etc/ssl/certs/ca-certificates.crt "$room/etc/ssl/certs/ca-certificates.crt" 2>/dev/null || true
+git clone -q . "$room/src/sealkey"
+corpus=${SEALKEY_CORPUS:-../shared/corpus}
+if [ -d "$corpus" ]; then mkdir -p "$room/src/shared" && cp -r "$corpus" "$room/src/shared/corpus"; fi
+proxies=$(env | grep -iE '^(https?_proxy|no_proxy|pip_[a-z_]*|ssl_cert_[a-z]*|requests_ca_bundle)=' || true)
+pass=(); [ -z "$proxies" ] || mapfile -t pass <<<"$proxies"
+env -i "${pass[@]}" PATH="$toolchain/usr/bin:/usr/sbin:/usr/bin:/sbin:/bin" HOME=/root LANG=C.UTF-8 \
+  chroot "$room" bash -c 'cd /src/sealkey && exec "$@"' clean-room "$@"
