@@ -21,8 +21,9 @@ command -v debootstrap >/dev/null || { echo 'clean-room: install debootstrap fir
 
 rooms=${SEALKEY_ROOMS:-/var/cache/sealkey-rooms}
 toolchain=$(dirname "$(dirname "$(dirname "$(readlink -f "$(command -v swift)")")")")
-mirror=$(sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)\?\([^ ]*\).*/\2/p' \
-  /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
+# The mirror this machine uses; debootstrap's own default when it cannot be told.
+mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
+  sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)\?\([^ ]*\).*/\2/p' | head -n 1) || true
 base=$rooms/$release
 mkdir -p "$rooms"
 if [ ! -e "$base/.ready" ]; then
@@ -30,7 +31,7 @@ if [ ! -e "$base/.ready" ]; then
   # What the Swift toolchain itself needs (swift.org's list for Debian 12), plus git and make.
   debootstrap --variant=minbase \
     --include=ca-certificates,git,make,python3,binutils,gcc,libc6-dev,libstdc++-12-dev,libcurl4,libedit2,libgcc-12-dev,libsqlite3-0,libxml2,libz3-4,libncurses6,tzdata,zlib1g-dev \
-    "$release" "$base" "$mirror" >"$rooms/$release.log" 2>&1 || { tail -n 20 "$rooms/$release.log" >&2; exit 1; }
+    "$release" "$base" ${mirror:+"$mirror"} >"$rooms/$release.log" 2>&1 || { tail -n 20 "$rooms/$release.log" >&2; exit 1; }
   cp /etc/apt/apt.conf.d/*proxy* "$base/etc/apt/apt.conf.d/" 2>/dev/null || true
   touch "$base/.ready"
 fi
