@@ -105,7 +105,7 @@ import WebAuthnCore
       (["verify", "/nonexistent"], 7, "fileNotFound"), (["verify", "/"], 7, "isDirectory"),
       (["verify", "/dev/null"], 1, "jsonTruncated"), (["inspect", "/dev/null"], 1, "unknownBytes"),
       (["commitment", "nonsense"], 2, "unknownCommitment"),
-      (["info", "--key", "/dev/null"], 3, "notAKey"), (["info", "--key", "abcdef"], 3, "noSuchKey"),
+      (["info", "--key", "/dev/null"], 3, "notASecurityKey"), (["info", "--key", "abcdef"], 3, "noSuchKey"),
       (["register", "--name", "", "--key", "virtual"], 2, "badName"),
     ] as [([String], Int32, String)])
   func wrongUseHasAName(_ arguments: [String], _ code: Int32, _ name: String) throws {
