@@ -81,6 +81,14 @@ public enum NISTCurve<Curve: CurveParameter> {
           && key.verifies(signature, message, digest: Curve.digest)
       }
 
+      /// The same with another digest than the curve's own: X.509 and CMS pair them freely.
+      public func isValidSignature<Hash: DigestAlgorithm>(
+        _ signature: [UInt8], for message: [UInt8], hashedWith _: Hash.Type
+      ) -> Bool {
+        (try? ECDSASignature(derRepresentation: signature, byteCount: Curve.byteCount)) != nil
+          && key.verifies(signature, message, digest: Hash.evp)
+      }
+
       public static func == (a: Self, b: Self) -> Bool { a.rawRepresentation == b.rawRepresentation }
       public func hash(into hasher: inout Hasher) { hasher.combine(rawRepresentation) }
     }

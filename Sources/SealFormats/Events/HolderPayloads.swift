@@ -135,11 +135,11 @@ public struct ObjectionPayload: SealShape, Hashable {
   public var claimID: String
   /// False in `objection`, true in `objectionWithdrawn`; an `objection` that says true is ignored.
   public var withdrawn: Bool
-  /// In the holder's words.
-  public var note: String?
+  /// In the holder's words; may be empty, and must be there.
+  public var note: String
 
   /// All members at once.
-  public init(claimID: String, withdrawn: Bool, note: String? = nil) {
+  public init(claimID: String, withdrawn: Bool, note: String = "") {
     self.claimID = claimID
     self.withdrawn = withdrawn
     self.note = note
@@ -149,12 +149,12 @@ public struct ObjectionPayload: SealShape, Hashable {
     let m = try MemberReader(json, Self.shapeName)
     claimID = try m.string("claimID")
     withdrawn = try m.bool("withdrawn")
-    note = try m.ifPresent("note") { name throws(FormatError) in try m.string(name) }
+    note = try m.string("note")
   }
 
   public var json: JSONValue {
     .object([
-      ("claimID", .string(claimID)), ("withdrawn", .bool(withdrawn)), ("note", note.map { .string($0) }),
+      ("claimID", .string(claimID)), ("withdrawn", .bool(withdrawn)), ("note", .string(note)),
     ])
   }
 }
@@ -168,12 +168,12 @@ public struct ReleasedPayload: SealShape, Hashable {
   /// The epoch.
   public var epoch: UInt64
   /// The indexes of the shares that were combined.
-  public var shareIndexes: [UInt64]
+  public var shareIndexes: [UInt8]
   /// The Estate Key, 32 bytes when it is good.
   public var estateKey: [UInt8]
 
   /// All members at once.
-  public init(claimID: String, epoch: UInt64, shareIndexes: [UInt64], estateKey: [UInt8]) {
+  public init(claimID: String, epoch: UInt64, shareIndexes: [UInt8], estateKey: [UInt8]) {
     self.claimID = claimID
     self.epoch = epoch
     self.shareIndexes = shareIndexes
@@ -184,9 +184,11 @@ public struct ReleasedPayload: SealShape, Hashable {
     let m = try MemberReader(json, Self.shapeName)
     claimID = try m.string("claimID")
     epoch = try m.unsigned("epoch")
-    var indexes: [UInt64] = []
+    var indexes: [UInt8] = []
     for element in try m.array("shareIndexes") {
-      guard let index = element.unsigned else { throw m.fail("shareIndexes", "holds something that is not a number") }
+      guard let index = element.unsigned.flatMap({ UInt8(exactly: $0) }) else {
+        throw m.fail("shareIndexes", "holds something that is not a number from 0 to 255")
+      }
       indexes.append(index)
     }
     shareIndexes = indexes
@@ -197,6 +199,35 @@ public struct ReleasedPayload: SealShape, Hashable {
     .object([
       ("claimID", .string(claimID)), ("epoch", .int(epoch)),
       ("shareIndexes", .array(shareIndexes.map { .int($0) })), ("estateKey", .base64(estateKey)),
+    ])
+  }
+}
+
+/// A holder saw that the owner is overdue.
+public struct SilenceObservedPayload: SealShape, Hashable {
+  public static let shapeName = "silence observation"
+
+  /// The owner's newest heartbeat that the holder could find.
+  public var lastHeartbeatDigest: [UInt8]?
+  /// Its time.
+  public var lastHeartbeatAtEpoch: Int64?
+
+  /// Both members.
+  public init(lastHeartbeatDigest: [UInt8]?, lastHeartbeatAtEpoch: Int64?) {
+    self.lastHeartbeatDigest = lastHeartbeatDigest
+    self.lastHeartbeatAtEpoch = lastHeartbeatAtEpoch
+  }
+
+  public init(json: JSONValue) throws(FormatError) {
+    let m = try MemberReader(json, Self.shapeName)
+    lastHeartbeatDigest = try m.ifPresent("lastHeartbeatDigest") { name throws(FormatError) in try m.base64(name) }
+    lastHeartbeatAtEpoch = try m.ifPresent("lastHeartbeatAtEpoch") { name throws(FormatError) in try m.int(name) }
+  }
+
+  public var json: JSONValue {
+    .object([
+      ("lastHeartbeatDigest", lastHeartbeatDigest.map { .base64($0) }),
+      ("lastHeartbeatAtEpoch", lastHeartbeatAtEpoch.map { .int($0) }),
     ])
   }
 }

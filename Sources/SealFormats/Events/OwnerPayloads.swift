@@ -221,3 +221,31 @@ public struct CancellationPayload: SealShape, Hashable {
 
   public var json: JSONValue { .object([("claimID", claimID.map { .string($0) })]) }
 }
+
+/// The owner changes what is in the vault.
+public struct VaultUpdatedPayload: SealShape, Hashable {
+  public static let shapeName = "vault statement"
+
+  /// SHA-256 of the IDs of all content blobs, sorted and joined by line feeds.
+  public var blobCommitment: [UInt8]
+  /// The key tables, one for each recipient, under random names.
+  public var tableIDs: [String]
+
+  /// Both members.
+  public init(blobCommitment: [UInt8], tableIDs: [String]) {
+    self.blobCommitment = blobCommitment
+    self.tableIDs = tableIDs
+  }
+
+  public init(json: JSONValue) throws(FormatError) {
+    let m = try MemberReader(json, Self.shapeName)
+    blobCommitment = try m.base64("blobCommitment")
+    tableIDs = try m.strings("tableIDs")
+  }
+
+  public var json: JSONValue {
+    .object([
+      ("blobCommitment", .base64(blobCommitment)), ("tableIDs", .array(tableIDs.map { .string($0) })),
+    ])
+  }
+}

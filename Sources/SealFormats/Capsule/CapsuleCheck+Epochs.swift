@@ -1,0 +1,142 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import WebAuthnCore
+
+extension CapsuleCheck {
+  /// Checks the owner's statements, their material, and that they agree with each other.
+  mutating func checkEpochs() {
+    guard let newest = statements.last else {
+      report.add(.warning, "noEpoch", "capsule", "The owner has not sealed yet: there are no key holders.")
+      return
+    }
+    var keys: [String: [UInt8]] = [:]
+    var numbers = Set<UInt64>()
+    for (event, body) in statements {
+      let subject = "epoch \(body.epoch)"
+      for problem in statementProblems(body) { report.add(.bad, "badStatement", subject, problem) }
+      if !numbers.insert(body.epoch).inserted {
+        soft("epochTwice", subject, "The owner signed more than one statement under this number.")
+      }
+      for (holder, key) in zip(body.custodianHashes, body.custodianPublicKeys) {
+        if let before = keys[holder], before != key {
+          report.add(.bad, "publicKeyChanged", name(of: holder), "The owner's statements name two root keys.")
+        }
+        keys[holder] = key
+        if let identity = capsule.identities[holder], identity.publicKey != key {
+          report.add(
+            .bad, "holderKeyDiffers", name(of: holder),
+            "The root key is not the one that the owner signed for this key holder.")
+        }
+        if let pinned = context.pins[holder], pinned != key {
+          report.add(
+            .bad, "publicKeyChanged", name(of: holder), "The owner's key for this holder is not the pinned one.")
+        }
+        if capsule.identities[holder] == nil {
+          soft("identityMissing", String(holder.prefix(8)), "This key holder is not among the identities.")
+        }
+      }
+      if let read = checkMaterial(body, subject), event == newest.event { material = read }
+    }
+    if let highest = numbers.max(), highest != newest.body.epoch {
+      report.add(
+        .bad, "epochNotHighest", "epoch \(newest.body.epoch)",
+        "The newest statement does not have the highest number, which is \(highest).")
+    }
+    for name in capsule.epochBlobs.keys.sorted(by: utf8Order) where UInt64(name).map({ !numbers.contains($0) }) ?? true
+    {
+      soft("materialUnsigned", "epoch \(name)", "The owner signed no statement for this material.")
+    }
+  }
+
+  private func statementProblems(_ body: EpochPublishedPayload) -> [String] {
+    var out: [String] = []
+    let count = body.custodianHashes.count
+    if body.custodianPublicKeys.count != count || body.shareCommitments.count != count {
+      out.append("It does not name one key and one share for each key holder.")
+    }
+    if Set(body.custodianHashes).count != count { out.append("It names a key holder twice.") }
+    if count == 0 { out.append("It names no key holder.") }
+    if body.threshold < 1 || body.threshold > Int64(count) {
+      out.append("Its threshold of \(body.threshold) cannot be kept by \(count) key holders.")
+    }
+    if body.custodianHashes.contains(where: { Hex.decode($0, lowercaseOnly: true)?.count != 32 }) {
+      out.append("It names a key holder by something that is not a root hash.")
+    }
+    if body.custodianPublicKeys.contains(where: { (try? P256.Signing.PublicKey(rawRepresentation: $0)) == nil }) {
+      out.append("It names a root key that is not a key.")
+    }
+    let hashes = body.shareCommitments + [body.estateKeyCommitment, body.materialDigest]
+    if hashes.contains(where: { $0.count != 32 }) { out.append("A commitment in it has a wrong length.") }
+    return out
+  }
+
+  private mutating func checkMaterial(_ body: EpochPublishedPayload, _ subject: String) -> EpochMaterial? {
+    guard let blob = capsule.epochBlobs[String(body.epoch)] else {
+      report.add(.bad, "materialMissing", subject, "The epoch's material is not in the file.")
+      return nil
+    }
+    do {
+      let material = try EpochMaterial(blob: blob, statement: body, estateID: capsule.estateID)
+      let suites = Set(material.custodianShares.flatMap { $0.envelopes.map(\.suite) }).sorted().joined(separator: ", ")
+      report.add(
+        .good, "material", subject,
+        "\(material.custodianShares.count) shares, \(body.threshold) needed, as the owner signed; wrapped with \(suites)."
+      )
+      checkEnvelopes(material, subject)
+      if body.threshold == 1 {
+        report.add(
+          .warning, "ruleOfOne", subject, "One key holder is enough, so every share is the Estate Key itself.")
+      }
+      return material
+    } catch {
+      report.add(error, subject)
+      return nil
+    }
+  }
+
+  private mutating func checkEnvelopes(_ material: EpochMaterial, _ subject: String) {
+    for share in material.custodianShares {
+      let who = "\(subject), \(name(of: share.custodianHash))"
+      if share.envelopes.isEmpty { soft("shareMissing", who, "This key holder's share is wrapped to no device.") }
+      for envelope in share.envelopes where !isShareEnvelope(envelope) {
+        soft("badEnvelope", who, "An envelope of this share is malformed.")
+      }
+    }
+  }
+
+  /// Whether an envelope can hold a share of 33 bytes.
+  func isShareEnvelope(_ envelope: WrapEnvelope) -> Bool {
+    let isHybrid = envelope.suite == WrapEnvelope.hybrid
+    return (isHybrid || envelope.suite == WrapEnvelope.classical) && envelope.ephemeralPublicKey.count == 32
+      && envelope.mlkemCiphertext?.count == (isHybrid ? 1088 : nil)
+      && envelope.ciphertext.count == 12 + EstateShare.size + 16
+  }
+
+  /// Checks key tables and content against the owner's newest vault statement. Their bytes are not committed to by
+  /// anything: only their names are.
+  mutating func checkVault() {
+    let newest = admitted.last { $0.kind == .vaultUpdated }
+    let statement = newest.flatMap { try? VaultUpdatedPayload(parsing: $0.terms.payload) }
+    let listed = Set(statement?.tableIDs ?? [])
+    for id in listed.sorted(by: utf8Order) where capsule.tableBlobs[id] == nil {
+      soft("tableMissing", "key table \(id.prefix(8))", "The owner listed this key table, and it is not in the file.")
+    }
+    for id in capsule.tableBlobs.keys.sorted(by: utf8Order) {
+      let subject = "key table \(id.prefix(8))"
+      if !listed.contains(id) { soft("tableUnlisted", subject, "The owner did not list this key table.") }
+      if let table = try? KeyTable(parsing: capsule.tableBlobs[id] ?? []), table.tableID == id { continue }
+      soft("badTable", subject, "The key table does not read as one.")
+    }
+    guard let statement, !capsule.contentBlobs.isEmpty else { return }
+    let names = capsule.contentBlobs.keys.sorted(by: utf8Order).joined(separator: "\n")
+    if SHA256.hash(Array(names.utf8)) == statement.blobCommitment {
+      report.add(.good, "content", "content", "The content is what the owner listed, all of it.")
+    } else {
+      report.add(
+        .note, "contentDiffers", "content", "The content is not exactly what the owner listed: a file may hold a part.")
+    }
+  }
+}

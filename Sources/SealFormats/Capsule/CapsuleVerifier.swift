@@ -1,0 +1,166 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import WebAuthnCore
+
+/// Checks a capsule: everything that Seal's own verifiers check, and what they leave out.
+public struct CapsuleVerifier: Sendable {
+  /// What is known besides the file.
+  public var context: CapsuleContext
+
+  /// A verifier with what is known.
+  public init(_ context: CapsuleContext) { self.context = context }
+
+  /// Checks the capsule, together with what was known of the estate before.
+  public func verify(_ capsule: Capsule) async -> CapsuleVerification {
+    var run = CapsuleCheck(capsule, context)
+    run.header()
+    run.checkIdentities()
+    let events = run.unite()
+    let facts = await EventFacts.all(
+      events, identities: run.identities, pins: context.timestampPins, relyingPartyID: Seal.relyingPartyID)
+    run.checkEvents(events, facts)
+    run.checkEpochs()
+    run.checkVault()
+    run.checkReleases()
+    run.summarise()
+    return run.result()
+  }
+}
+
+/// One verification of one capsule. Its parts are in files of their own.
+struct CapsuleCheck {
+  let capsule: Capsule
+  let context: CapsuleContext
+  var report = VerificationReport()
+  var identities: [String: VerifiedIdentity] = [:]
+  /// Digests that a link may name: of the capsule's events, and of those known before.
+  var digests = Set<[UInt8]>()
+  var admitted: [EstateEvent] = []
+  var tokenTimes: [String: Int64] = [:]
+  var missing: [EstateEvent] = []
+  /// The owner's statements that count, in log order.
+  var statements: [(event: EstateEvent, body: EpochPublishedPayload)] = []
+  var material: EpochMaterial?
+
+  init(_ capsule: Capsule, _ context: CapsuleContext) {
+    self.capsule = capsule
+    self.context = context
+  }
+
+  /// Bad under `--strict`, else worth knowing.
+  mutating func soft(_ name: String, _ subject: String, _ explanation: String) {
+    report.add(context.isStrict ? .bad : .warning, name, subject, explanation)
+  }
+
+  func name(of hash: String) -> String {
+    capsule.identities[hash].map { $0.displayName } ?? String(hash.prefix(8))
+  }
+
+  mutating func header() {
+    if capsule.isSimulated {
+      report.add(.warning, "simulated", "capsule", "The capsule was made with virtual keys.")
+    }
+    // Seal's Python tool takes the relying party from the file: a file could then choose whose taps count.
+    if capsule.relyingPartyID == Seal.relyingPartyID {
+      report.add(.good, "relyingParty", "capsule", "The taps in it are for Seal.")
+    } else {
+      report.add(
+        .bad, "relyingPartyMismatch", "capsule", "The capsule is for '\(capsule.relyingPartyID)', not for Seal.")
+    }
+    if capsule.identities[capsule.ownerHash] == nil {
+      report.add(.bad, "ownerMissing", "capsule", "The owner is not among the identities.")
+    }
+    if capsule.identities[capsule.exportedBy] == nil {
+      report.add(.note, "exporterUnknown", "capsule", "Whoever wrote the file is not among the identities.")
+    }
+  }
+
+  mutating func checkIdentities() {
+    for hash in capsule.identities.keys.sorted(by: utf8Order) {
+      guard let identity = capsule.identities[hash] else { continue }
+      let subject = identity.displayName
+      if identity.rootHash != hash {
+        report.add(.bad, "identityMisplaced", subject, "The identity stands under another root hash than its own.")
+        continue
+      }
+      let record = context.directory[hash]
+      let pinned = context.pins[hash]
+      if let pinned, pinned != identity.publicKey {
+        report.add(
+          .bad, "publicKeyChanged", subject, "The root key is not the one that is pinned here. Meet again in person.")
+        continue
+      }
+      if let record, record.publicKey != identity.publicKey {
+        report.add(.bad, "publicKeyChanged", subject, "The root key is not the one in the directory known here.")
+        continue
+      }
+      do {
+        let verified = try VerifiedIdentity(
+          capsule: identity, backups: record?.backups ?? [], revocations: record?.revocations ?? [])
+        report.append(verified.report)
+        identities[hash] = verified
+      } catch { report.add(error, subject, "The root key:") }
+      if hash == capsule.ownerHash, pinned == nil {
+        report.add(
+          .warning, "ownerNotPinned", subject,
+          "The owner's root key is not pinned here, so this file alone does not show whose estate it is.")
+      }
+    }
+  }
+
+  /// The events of the file and those known before. The first copy of an ID that was held wins; a later one can only
+  /// bring a token.
+  mutating func unite() -> [EstateEvent] {
+    var byID: [String: Int] = [:]
+    var events: [EstateEvent] = []
+    func digest(_ event: EstateEvent) -> [UInt8] { event.digest + event.signature }
+    for event in context.known where byID[event.id] == nil {
+      byID[event.id] = events.count
+      events.append(event)
+    }
+    let knownCount = events.count
+    var present = Set<String>()
+    for entry in capsule.entries {
+      let event = entry.event
+      let isRepeated = !present.insert(event.id).inserted
+      if isRepeated {
+        report.add(.bad, "eventTwice", subject(event), "The file holds this event more than once.")
+      }
+      guard let index = byID[event.id] else {
+        byID[event.id] = events.count
+        events.append(event)
+        continue
+      }
+      if events[index].terms != event.terms {
+        report.add(
+          .bad, "eventConflict", subject(event),
+          "Another event with this ID is known \(index < knownCount ? "here" : "in the file"); the first one counts.")
+      } else if events[index].timestampToken == nil {
+        events[index].timestampToken = event.timestampToken
+      }
+    }
+    missing = context.known.filter { !present.contains($0.id) }
+    for event in missing {
+      let who = event.kind?.isOwnerKind ?? false ? "the owner" : name(of: event.terms.actorHash)
+      soft(
+        "eventMissing", subject(event),
+        "The file lacks this entry of \(who)'s, which is known here: somebody may have left it out.")
+    }
+    return events
+  }
+
+  func subject(_ event: EstateEvent) -> String {
+    "\(event.terms.kind) \(event.id.prefix(8)) by \(name(of: event.terms.actorHash))"
+      + " at \(UTCText.format(event.terms.occurredAtEpoch))"
+  }
+
+  func result() -> CapsuleVerification {
+    CapsuleVerification(
+      report: report, estateID: capsule.estateID, ownerHash: capsule.ownerHash, identities: identities,
+      admitted: admitted, tokenTimes: tokenTimes, missing: missing, statement: statements.last?.body,
+      material: material)
+  }
+}
