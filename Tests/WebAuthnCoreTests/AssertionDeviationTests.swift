@@ -243,9 +243,9 @@ import WebAuthnCore
         publicKey: .es256(assertion.privateKey.publicKey)
       ).map(\.name)
     }
-    verifier.topOrigins = ["https://example.com"]
+    verifier.embedding = .allowed(topOrigins: ["https://example.com"])
     #expect(names() == [])
-    verifier.topOrigins = ["https://example.org"]
+    verifier.embedding = .allowed(topOrigins: ["https://example.org"])
     #expect(names() == ["crossOrigin"])
   }
 

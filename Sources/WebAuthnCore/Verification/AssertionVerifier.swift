@@ -13,8 +13,8 @@ public struct AssertionVerifier: Sendable {
   public var challenge: [UInt8]
   /// The origins that may answer; nil leaves the origin unchecked, as Seal does.
   public var origins: Set<String>?
-  /// The pages that may embed the ceremony's page (`topOrigin`); looked at only when ``origins`` is given.
-  public var topOrigins: Set<String> = []
+  /// Whether the ceremony may run inside another site's page; looked at only when ``origins`` is given.
+  public var embedding: Embedding = .refused
   /// Whether UV must be set.
   public var requiresUserVerification: Bool
   /// BE at registration, when it is known.
@@ -52,7 +52,7 @@ public struct AssertionVerifier: Sendable {
       problems += contextProblems(data)
     } catch { problems.append(.authenticatorData(error)) }
     problems += clientDataProblems(
-      clientDataJSON, type: .get, challenge: challenge, origins: origins, topOrigins: topOrigins)
+      clientDataJSON, type: .get, challenge: challenge, origins: origins, embedding: embedding)
     return problems
   }
 
@@ -97,10 +97,18 @@ func flagProblems(
   return problems
 }
 
+/// Whether a ceremony may run in a frame inside another site's page (`crossOrigin` and `topOrigin`).
+public enum Embedding: Sendable, Hashable {
+  /// Never.
+  case refused
+  /// It may; a `topOrigin`, where the client gives one, must be one of these.
+  case allowed(topOrigins: Set<String>)
+}
+
 /// The checks of client data that both ceremonies make.
 func clientDataProblems(
   _ json: [UInt8], type: ClientData.CeremonyType, challenge: [UInt8], origins: Set<String>?,
-  topOrigins: Set<String>
+  embedding: Embedding
 ) -> [VerificationProblem] {
   let data: ClientData
   do { data = try ClientData(parsing: json) } catch { return [.clientData(error)] }
@@ -112,8 +120,11 @@ func clientDataProblems(
       origin.map { origin in allowed.contains { $0.isExactly(origin) } } ?? false
     }
     if !isOne(of: origins, data.origin) { problems.append(.originMismatch(found: data.origin)) }
-    if data.crossOrigin == true || data.topOrigin != nil, !isOne(of: topOrigins, data.topOrigin) {
-      problems.append(.crossOrigin)
+    switch embedding {
+    case .refused:
+      if data.crossOrigin == true || data.topOrigin != nil { problems.append(.crossOrigin) }
+    case .allowed(let topOrigins):
+      if data.topOrigin != nil, !isOne(of: topOrigins, data.topOrigin) { problems.append(.crossOrigin) }
     }
   }
   return problems

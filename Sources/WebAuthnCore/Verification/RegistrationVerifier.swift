@@ -13,8 +13,8 @@ public struct RegistrationVerifier: Sendable {
   public var challenge: [UInt8]
   /// The origins that may answer; nil leaves the origin unchecked.
   public var origins: Set<String>?
-  /// The pages that may embed the ceremony's page (`topOrigin`); looked at only when ``origins`` is given.
-  public var topOrigins: Set<String> = []
+  /// Whether the ceremony may run inside another site's page; looked at only when ``origins`` is given.
+  public var embedding: Embedding = .refused
   /// Whether UV must be set.
   public var requiresUserVerification: Bool
   /// The algorithms that were asked for.
@@ -53,7 +53,7 @@ public struct RegistrationVerifier: Sendable {
     attestationObject: [UInt8], clientDataJSON: [UInt8], credentialID: [UInt8]?
   ) throws(VerificationFailure) -> Verified {
     var problems = clientDataProblems(
-      clientDataJSON, type: .create, challenge: challenge, origins: origins, topOrigins: topOrigins)
+      clientDataJSON, type: .create, challenge: challenge, origins: origins, embedding: embedding)
     var verified: Verified?
     do {
       let object = try AttestationObject(parsing: attestationObject)
