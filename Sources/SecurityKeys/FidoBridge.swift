@@ -83,10 +83,17 @@ final class FidoBridge {
       return reply
     }
     let isAssertion = request.first == CTAPCommand.getAssertion.rawValue
+    let isManagement =
+      request.first == CTAPCommand.credentialManagement.rawValue
+      || request.first == CTAPCommand.credentialManagementPreview.rawValue
     let most: UInt64 = isAssertion && allowListCount(request) == 1 ? 1 : 64
     let entries = map.map { entry -> (CBORValue, CBORValue) in
       if isAssertion, entry.key.int == 5, let count = entry.value.unsigned {
         return (entry.key.rewritten, .unsigned(min(count, most)))
+      }
+      // Totals of relying parties and of credentials: libfido2 makes room for as many as are promised.
+      if isManagement, entry.key.int == 5 || entry.key.int == 9, let count = entry.value.unsigned {
+        return (entry.key.rewritten, .unsigned(min(count, 1024)))
       }
       return (entry.key.rewritten, entry.value.rewritten)
     }

@@ -10,7 +10,7 @@ import WebAuthnCore
 /// A FIDO2 key through libfido2: the touch ceremonies. Lives on the key's own thread.
 final class FidoDevice {
   private let bridge: FidoBridge
-  private let link: KeyLink
+  let link: KeyLink
   let handle: OpaquePointer
 
   /// Shows libfido2 a key that has only `pinProtocol`, which is how a protocol is chosen.
@@ -118,11 +118,11 @@ final class FidoDevice {
     throw code > 0 && code <= 0xFF ? .of(CTAPStatus(rawValue: UInt8(code))) : .library(code: code)
   }
 
-  private func check(_ code: Int32) throws(SecurityKeyError) {
+  func check(_ code: Int32) throws(SecurityKeyError) {
     guard code == FIDO_OK else { throw .library(code: code) }
   }
 
-  private func withPIN<R>(_ pin: CheckedPIN?, _ body: (UnsafePointer<CChar>?) -> R) -> R {
+  func withPIN<R>(_ pin: CheckedPIN?, _ body: (UnsafePointer<CChar>?) -> R) -> R {
     pin.map { $0.withCString(body) } ?? body(nil)
   }
 }

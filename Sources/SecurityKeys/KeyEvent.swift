@@ -14,6 +14,8 @@ public enum KeyEvent: Sendable, Hashable {
   case touched
   /// The key's own verification (a fingerprint) is wanted, or failed with so many tries left.
   case userVerificationNeeded(triesLeft: Int?)
+  /// A fingerprint is being enrolled: so many good samples are wanted, and what was wrong with the last one.
+  case sampleNeeded(remaining: Int, problem: FingerprintProblem?)
   /// A long list is being looked through.
   case probing(done: Int, of: Int)
   /// The act is over, well or badly.

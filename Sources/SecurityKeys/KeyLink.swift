@@ -62,17 +62,24 @@ final class KeyLink {
     let reply: InitReply
     do { reply = try transport.initialise(terms(timings.command)) } catch { throw .transport(error) }
     initReply = reply
+    do { try readInfo() } catch .transport(.hid(.invalidCommand, _)) where speaksOnlyU2F {
+      return
+    } catch .getInfoRefused(Int(CTAPStatus.invalidCommand.rawValue)) where speaksOnlyU2F {
+      return
+    }
+  }
+
+  /// INIT says so. It may lie (QUIRKS Q16), so the key must refuse CBOR as well.
+  private var speaksOnlyU2F: Bool { initReply.map { !$0.offersCBOR && !$0.refusesMessages } ?? false }
+
+  /// getInfo, also later when the key's options have changed.
+  func readInfo() throws(SecurityKeyError) {
     let answer: [UInt8]
     do {
       answer = try transport.exchange(.cbor, [CTAPCommand.getInfo.rawValue], terms(timings.command))
-    } catch .hid(.invalidCommand, _) where !reply.offersCBOR && !reply.refusesMessages {
-      return
     } catch { throw .transport(error) }
     guard let status = answer.first else { throw .badAnswer("an empty answer to getInfo") }
-    guard status == 0 else {
-      if status == CTAPStatus.invalidCommand.rawValue, !reply.offersCBOR, !reply.refusesMessages { return }
-      throw .getInfoRefused(status: Int(status))
-    }
+    guard status == 0 else { throw .getInfoRefused(status: Int(status)) }
     onExchange?([CTAPCommand.getInfo.rawValue], answer)
     do { info = try AuthenticatorInfo(parsing: Array(answer.dropFirst())) } catch {
       throw .badAnswer("getInfo: \(error.message)")

@@ -15,13 +15,15 @@ public actor SecurityKey {
   nonisolated let cancelSwitch: CancelSwitch
   /// What happens, as it happens. Ends when the key is closed.
   public nonisolated let events: AsyncStream<KeyEvent>
-  private nonisolated let eventSink: AsyncStream<KeyEvent>.Continuation
-  private let endpoint: KeyEndpoint
-  private let timings: KeyTimings
+  nonisolated let eventSink: AsyncStream<KeyEvent>.Continuation
+  let endpoint: KeyEndpoint
+  let timings: KeyTimings
   private var link: KeyLink?
   private var device: FidoDevice?
   private var known: KeyFacts?
   private var isActing = false
+  /// What the key says of itself has changed.
+  private var isStale = false
   /// How few PIN tries make the tool stop; 0 never stops.
   private let pinTriesFloor: Int
 
@@ -53,9 +55,7 @@ public actor SecurityKey {
 
   /// Ends the conversation.
   public func close() {
-    device = nil
-    link?.transport.close()
-    link = nil
+    disconnect()
     eventSink.finish()
   }
 
@@ -73,8 +73,19 @@ public actor SecurityKey {
     let facts: KeyFacts
   }
 
-  private func connect() throws(SecurityKeyError) -> Session {
-    if let link, let known { return Session(link: link, facts: known) }
+  func connect() throws(SecurityKeyError) -> Session {
+    if let link, let known {
+      guard isStale else { return Session(link: link, facts: known) }
+      // libfido2's view is as old as ours.
+      device = nil
+      try link.readInfo()
+      let facts = KeyFacts(
+        name: known.name, transport: known.transport, isSimulated: known.isSimulated, initReply: known.initReply,
+        info: link.info)
+      self.known = facts
+      isStale = false
+      return Session(link: link, facts: facts)
+    }
     let transport: any KeyTransport
     do { transport = try endpoint.connect(cancelSwitch) } catch { throw .transport(error) }
     let link = KeyLink(transport: transport, cancel: cancelSwitch, timings: timings)
@@ -105,7 +116,7 @@ public actor SecurityKey {
   private static let seenAsFIDO2 = Locked<Set<String>>([])
 
   /// libfido2's view of the key, made when it is first needed: opening it sends nothing.
-  private func fido(_ session: Session) throws(SecurityKeyError) -> FidoDevice {
+  func fido(_ session: Session) throws(SecurityKeyError) -> FidoDevice {
     if let device { return device }
     guard let info = session.facts.info else { throw .fido2Needed }
     let device = try FidoDevice(link: session.link, info: info, pinProtocol: PINProtocol.preferred(info)?.rawValue)
@@ -184,27 +195,20 @@ public actor SecurityKey {
     }
   }
 
-  /// Sets the first PIN.
-  /// - Throws: ``SecurityKeyError``.
-  public func setPIN(_ pin: consuming SecretBytes) async throws {
-    try await install(CheckedPIN(pin, minimumLength: known?.info?.minPINLength ?? 4))
-  }
-
-  private func install(_ pin: CheckedPIN) async throws {
-    try await act { [self] in try fido(connect()).setPIN(pin, old: nil) }
-    forget()
-  }
-
   /// Options have changed: the next use asks the key again what it is.
-  private func forget() {
+  func forget() { isStale = true }
+
+  /// The wire is gone: the next use begins anew.
+  private func disconnect() {
     device = nil
     link?.transport.close()
     link = nil
     known = nil
+    isStale = false
   }
 
   /// Runs one act: arms the switch, lets nothing overlap, and says when it is over.
-  private func act<R>(_ body: () async throws -> R) async throws -> R {
+  func act<R>(_ body: () async throws -> R) async throws -> R {
     guard !isActing else { throw SecurityKeyError.transport(.busy) }
     isActing = true
     cancelSwitch.arm()
@@ -212,11 +216,16 @@ public actor SecurityKey {
       isActing = false
       eventSink.yield(.finished)
     }
-    return try await withTaskCancellationHandler(operation: body) { [cancelSwitch] in cancelSwitch.pull() }
+    do {
+      return try await withTaskCancellationHandler(operation: body) { [cancelSwitch] in cancelSwitch.pull() }
+    } catch let error as SecurityKeyError {
+      if error.endsTheConversation { disconnect() }
+      throw error
+    }
   }
 
   /// Runs `body` with the verification that `plan` asks for: the key's own reader first, the PIN when the key says so.
-  private func verifying<R>(
+  func verifying<R>(
     _ plan: UserVerificationPlan, _ session: Session, _ provider: PINProvider?,
     _ body: (FidoDevice, CheckedPIN?, _ builtIn: Bool) throws -> R
   ) async throws -> R {
@@ -225,18 +234,35 @@ public actor SecurityKey {
     let probe = Probe(link: session.link, info: info)
     if plan == .none { return try once(body, device, nil, false, session.link) }
     if plan == .builtIn {
-      for attempt in 1...3 {
+      let attempts = max(1, min(info.preferredPlatformUvAttempts ?? 3, 5))
+      for attempt in 1...attempts {
         eventSink.yield(.userVerificationNeeded(triesLeft: attempt == 1 ? nil : try? probe.uvRetries()))
-        do { return try once(body, device, nil, true, session.link) } catch SecurityKeyError.uvInvalid where attempt < 3
-        {
-          continue
-        } catch SecurityKeyError.uvBlocked where info.option("clientPin") == true {
+        do { return try once(body, device, nil, true, session.link) } catch let error as SecurityKeyError {
+          switch BuiltInFailure(error) {
+          case .notRecognised where attempt < attempts: continue
+          case .notRecognised, .blocked:
+            guard info.option("clientPin") == true else { throw error.asReaderFailure }
+          case nil: throw error
+          }
           break
         }
       }
     }
+    return try await withPIN(session, provider) { device, pin in try once(body, device, pin, false, session.link) }
+  }
+
+  /// Runs `body` with the PIN, asked for once. A wrong one is reported with the tries that are left.
+  /// - Parameter changesPIN: the act is what a key with a forced PIN change asks for.
+  func withPIN<R>(
+    _ session: Session, _ provider: PINProvider?, changesPIN: Bool = false,
+    _ body: (FidoDevice, CheckedPIN?) throws -> R
+  ) async throws -> R {
+    let device = try fido(session)
+    guard let info = session.facts.info else { throw SecurityKeyError.fido2Needed }
+    let probe = Probe(link: session.link, info: info)
+    if info.forcePINChange == true, !changesPIN { throw SecurityKeyError.pinChangeRequired }
     let pin = try await askForPIN(probe, info, provider)
-    do { return try once(body, device, pin, false, session.link) } catch SecurityKeyError.pinInvalid {
+    do { return try body(device, pin) } catch SecurityKeyError.pinInvalid {
       // Some keys report the last wrong PIN as an ordinary one (QUIRKS Q23).
       let left = try? probe.pinRetries()
       if left?.triesLeft == 0 { throw SecurityKeyError.pinBlocked }
@@ -259,7 +285,6 @@ public actor SecurityKey {
   private func askForPIN(
     _ probe: Probe, _ info: AuthenticatorInfo, _ provider: PINProvider?
   ) async throws -> CheckedPIN {
-    if info.forcePINChange == true { throw SecurityKeyError.pinChangeRequired }
     let tries = try probe.pinRetries()
     if let tries {
       if tries.triesLeft == 0 { throw SecurityKeyError.pinBlocked }

@@ -26,6 +26,10 @@ public enum SecurityKeyError: NamedError, Hashable {
   case pinAuthBlocked
   /// The key has no PIN.
   case pinNotSet
+  /// The key has a PIN already.
+  case pinAlreadySet
+  /// The key cannot have a PIN.
+  case pinUnsupported
   /// The key wants its PIN and there is nobody to ask.
   case pinRequired
   /// Shorter than the key's minimum; no try was spent.
@@ -51,6 +55,12 @@ public enum SecurityKeyError: NamedError, Hashable {
   case prfUnsupported
   /// The key gave no secret although it was asked to.
   case prfMissing
+  /// The key does not have this feature, named in a few words.
+  case notOffered(String)
+  /// No fingerprint of that id is enrolled.
+  case noSuchFingerprint
+  /// A minimum PIN length can only grow, to 63 at most.
+  case minimumCannotShrink(from: Int)
   /// The key does not make ES256 credentials.
   case es256Unsupported
   /// This act needs a FIDO2 key.
@@ -75,6 +85,8 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .pinBlocked: "pinBlocked"
     case .pinAuthBlocked: "pinAuthBlocked"
     case .pinNotSet: "pinNotSet"
+    case .pinAlreadySet: "pinAlreadySet"
+    case .pinUnsupported: "pinUnsupported"
     case .pinRequired: "pinRequired"
     case .pinTooShort: "pinTooShort"
     case .pinUnusable: "pinUnusable"
@@ -87,6 +99,9 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .uvMissing: "uvMissing"
     case .prfUnsupported: "prfUnsupported"
     case .prfMissing: "prfMissing"
+    case .notOffered: "notOffered"
+    case .noSuchFingerprint: "noSuchFingerprint"
+    case .minimumCannotShrink: "minimumCannotShrink"
     case .es256Unsupported: "es256Unsupported"
     case .fido2Needed: "fido2Needed"
     case .alreadyRegistered: "alreadyRegistered"
@@ -108,6 +123,8 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .pinBlocked: "The key's PIN is blocked: no tries are left."
     case .pinAuthBlocked: "The PIN was wrong too often in a row, so the key takes no PIN until it is unplugged."
     case .pinNotSet: "The key has no PIN."
+    case .pinAlreadySet: "The key has a PIN already."
+    case .pinUnsupported: "The key cannot have a PIN."
     case .pinRequired: "The key wants its PIN, and there is nobody to ask for it."
     case .pinTooShort(let minimum): "That PIN is too short: this key's PINs have at least \(minimum) characters."
     case .pinUnusable: "That cannot be a PIN: a PIN has at most 63 bytes and no control characters."
@@ -120,6 +137,10 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .uvMissing: "The key answered without verifying the person, although it was asked to."
     case .prfUnsupported: "The key cannot carry a secret for somebody else (it has no hmac-secret). It is unchanged."
     case .prfMissing: "The key gave back no secret."
+    case .notOffered(let what): "The key does not offer \(what)."
+    case .noSuchFingerprint: "No such fingerprint is enrolled on the key."
+    case .minimumCannotShrink(let from):
+      "The minimum PIN length is \(from) now and can only grow, to 63 at most; only a reset lowers it."
     case .es256Unsupported: "The key does not make ES256 credentials, the only kind Seal takes."
     case .fido2Needed: "The key is an older U2F key, and this needs a FIDO2 key."
     case .alreadyRegistered: "This key is registered already."
@@ -136,6 +157,10 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .pinBlocked: "Only a reset frees the key, and a reset destroys every identity on it. Use another key."
     case .pinAuthBlocked: "Unplug the key, plug it in again, and be sure of the PIN before you go on."
     case .pinNotSet, .uvNotConfigured: "Set a PIN on the key first: sealkey pin set."
+    case .pinAlreadySet: "Change it instead: sealkey pin change."
+    case .pinUnsupported, .notOffered: "Use another key for this."
+    case .noSuchFingerprint: "See what is enrolled: sealkey fingerprints list."
+    case .minimumCannotShrink: "Choose a length that is not shorter than the present one."
     case .pinRequired: "Run the command in a terminal, or give the PIN with --pin-fd."
     case .pinTooShort, .pinUnusable: "Type the PIN again; no try was spent."
     case .pinTriesLow: "Be sure of the PIN, then run the command again with --last-tries."
@@ -174,7 +199,8 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .pinInvalid, .pinBlocked, .pinAuthBlocked, .pinNotSet, .pinRequired, .pinTooShort, .pinUnusable,
       .pinTriesLow, .pinChangeRequired, .pinPolicyViolation, .uvNotConfigured, .uvInvalid, .uvBlocked, .uvMissing:
       .userVerification
-    case .prfUnsupported, .es256Unsupported, .fido2Needed: .noKey
+    case .prfUnsupported, .es256Unsupported, .fido2Needed, .notOffered, .pinUnsupported: .noKey
+    case .pinAlreadySet, .minimumCannotShrink, .noSuchFingerprint: .refused
     case .alreadyRegistered, .notOnThisKey: .refused
     default: .key
     }
@@ -209,5 +235,35 @@ public enum SecurityKeyError: NamedError, Hashable {
 
   private static func fewTries(_ left: Int) -> String {
     left == 1 ? "only one PIN try is left" : "only \(left) PIN tries are left"
+  }
+}
+
+extension SecurityKeyError {
+  /// After this there is nobody at the other end of the wire.
+  var endsTheConversation: Bool {
+    switch self {
+    case .transport(.unplugged), .transport(.absent), .transport(.system): true
+    default: false
+    }
+  }
+
+  /// What a failed verification by the key's own reader is called, whatever status the key chose.
+  var asReaderFailure: SecurityKeyError { BuiltInFailure(self) == .blocked ? .uvBlocked : .uvInvalid }
+}
+
+/// How verification by the key's own reader failed. CTAP 2.1 section 6.1.2 step 11 has statuses for it that mean
+/// something else when a PIN was given.
+enum BuiltInFailure: Equatable {
+  /// Not the right finger; another try is possible.
+  case notRecognised
+  /// No tries are left, or the reader cannot be used: only the PIN helps.
+  case blocked
+
+  init?(_ error: SecurityKeyError) {
+    switch error {
+    case .uvInvalid, .status(.operationDenied): self = .notRecognised
+    case .uvBlocked, .pinBlocked, .status(.puatRequired): self = .blocked
+    default: return nil
+    }
   }
 }

@@ -78,9 +78,10 @@ public final class HIDTransport: KeyTransport {
     _ command: CTAPHIDCommand, _ payload: [UInt8], _ terms: WaitTerms
   ) throws(TransportError) -> [UInt8] {
     guard !cancel.isPulled else { throw .cancelled }
-    if isDirty { _ = try initialise(WaitTerms(deadline: min(terms.deadline, .after(.seconds(2))))) }
-    var answeredCancel = false
+    var hasCancelled = false
+    var hasRepeated = false
     while true {
+      if isDirty { _ = try initialise(WaitTerms(deadline: min(terms.deadline, .after(.seconds(2))))) }
       isDirty = true
       try write(CTAPHIDMessage(channel: channel, command: command, payload: payload), terms.deadline)
       do {
@@ -89,15 +90,21 @@ public final class HIDTransport: KeyTransport {
         return answer
       } catch .hid(.channelBusy, _) {
         // Our own leftovers are ended by CANCEL; somebody else's are waited out.
-        if !answeredCancel {
-          answeredCancel = true
+        isDirty = false
+        if !hasCancelled {
+          hasCancelled = true
           try writeCancel(terms.deadline)
         }
         do { try pause(terms.deadline) } catch .noAnswer { throw .busy }
-      } catch {
-        // The key has given its word, if only a refusal: nothing is under way.
-        if case .hid = error { isDirty = false }
-        throw error
+      } catch .hid(let code, let raw) {
+        // The key never had the whole request, so asking again asks nothing twice. The channel is begun afresh.
+        let wasIncomplete = [.invalidSequence, .messageTimeout, .invalidChannel].contains(code)
+        guard wasIncomplete, !hasRepeated, !terms.deadline.isOver else {
+          // The key has given its word, if only a refusal: nothing is under way.
+          isDirty = wasIncomplete
+          throw .hid(code, raw: raw)
+        }
+        hasRepeated = true
       }
     }
   }
@@ -128,7 +135,9 @@ public final class HIDTransport: KeyTransport {
         case .keepalive:
           isAlive = true
           if let status = message.payload.first.flatMap(KeepaliveStatus.init) { terms.onKeepalive(status) }
-        case .error: throw Self.fault(message.payload)
+        case .error:
+          // A key may answer a CANCEL with any error (QUIRKS Q54); what counts is why it was cancelled.
+          throw stop ?? Self.fault(message.payload)
         case command:
           // A cancelled key answers 0x2D; if the touch won the race, what it says is what happened.
           if let stop, command == .cbor, let status = message.payload.first, status != 0 {

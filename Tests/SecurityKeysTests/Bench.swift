@@ -1,0 +1,140 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CTAPWire
+import CryptoCore
+import Glibc
+import VirtualAuthenticator
+import WebAuthnCore
+
+@testable import SecurityKeys
+
+/// A virtual key in a socket, and everything a test needs around it.
+final class Bench: Sendable {
+  let virtual: VirtualAuthenticator
+  let faults: FaultScript
+  let key: SecurityKey
+  let asked = Locked<[PINRequest]>([])
+  private let socket: Socket
+  /// What the person types when asked.
+  let typed: Locked<[UInt8]?>
+
+  static let pin = Array("1234".utf8)
+  static let quick = KeyTimings(touch: .seconds(3), command: .seconds(3), drain: .milliseconds(300))
+
+  init(
+    _ profile: ModelProfile = .virtual, touch: TouchControl.Policy = .automatic, faults: [Fault] = [],
+    pin: [UInt8]? = Bench.pin, timings: KeyTimings = Bench.quick, timing: KeyTiming = KeyTiming(),
+    pinTriesFloor: Int = 3
+  ) throws {
+    let virtual = try VirtualAuthenticator(profile: profile, touch: touch, timing: timing)
+    let script = FaultScript(faults)
+    let socket = Socket(virtual, script)
+    self.virtual = virtual
+    self.faults = script
+    self.socket = socket
+    typed = Locked(pin)
+    key = SecurityKey(Self.endpoint(socket, profile), timings: timings, pinTriesFloor: pinTriesFloor)
+  }
+
+  private static func endpoint(_ socket: Socket, _ profile: ModelProfile) -> KeyEndpoint {
+    .reports(
+      id: socket.id, name: "bench", kindName: "virtual", isSimulated: true,
+      shape: .init(outputSize: profile.reportSize, inputSize: profile.reportSize, writesReportID: false)
+    ) { () throws(TransportError) in try socket.plugIn() }
+  }
+
+  /// Another program's hold on the same key.
+  func secondKey(timings: KeyTimings = Bench.quick) -> SecurityKey {
+    SecurityKey(Self.endpoint(socket, virtual.profile), timings: timings)
+  }
+
+  /// Who answers when the key wants its PIN.
+  var person: PINProvider {
+    { [self] request in
+      asked.withLock { $0.append(request) }
+      guard let pin = typed.withLock({ $0 }) else { throw SecurityKeyError.pinRequired }
+      return SecretBytes(pin)
+    }
+  }
+
+  var session: KeySession { KeySession(key, pin: person) }
+  var pinQuestions: Int { asked.withLock { $0.count } }
+  var touches: Int { virtual.touch.requests.count }
+
+  /// Pulls the plug.
+  func unplug() { socket.unplug() }
+
+  /// Gives the key a PIN before the test begins.
+  func setPIN(_ pin: [UInt8] = Bench.pin) async throws { try await key.setPIN(SecretBytes(pin)) }
+
+  static let rpID = "sealmessenger.com"
+
+  static func registration(
+    exclude: [[UInt8]] = [], uv: UserVerificationRequirement = .preferred, prf: Bool = false
+  ) -> RegistrationRequest {
+    RegistrationRequest(
+      rpID: rpID, rpName: "Seal", origin: "https://sealmessenger.com", challenge: Random.bytes(32),
+      userID: Random.bytes(16), userName: "Ada", userDisplayName: "Ada",
+      excludeList: exclude.map { CredentialDescriptor(id: $0) }, userVerification: uv, enablesPRF: prf)
+  }
+
+  static func assertion(
+    _ ids: [[UInt8]], uv: UserVerificationRequirement = .preferred, salts: PRFSalts? = nil
+  ) -> AssertionRequest {
+    AssertionRequest(
+      rpID: rpID, origin: "https://sealmessenger.com", challenge: Random.bytes(32),
+      allowList: ids.map { CredentialDescriptor(id: $0) }, userVerification: uv, prfSalts: salts)
+  }
+
+  func register(_ request: RegistrationRequest = Bench.registration()) async throws -> RegistrationResponse {
+    try await session.makeCredential(request)
+  }
+
+  func assert(_ request: AssertionRequest) async throws -> AssertionResponse {
+    try await session.getAssertion(request)
+  }
+
+  static func flags(_ response: RegistrationResponse) throws -> AuthenticatorFlags {
+    try AttestationObject(parsing: response.attestationObject).authenticatorData.flags
+  }
+
+  static func flags(_ response: AssertionResponse) throws -> AuthenticatorFlags {
+    try AuthenticatorData(parsing: response.authenticatorData).flags
+  }
+}
+
+/// Where the virtual key is plugged in: each opening is a new plug, as with a key that is closed and opened again.
+final class Socket: Sendable {
+  let id: String
+  private let virtual: VirtualAuthenticator
+  private let faults: FaultScript
+  private let host = Locked<VirtualKeyHost?>(nil)
+
+  init(_ virtual: VirtualAuthenticator, _ faults: FaultScript) {
+    self.virtual = virtual
+    self.faults = faults
+    id = Hex.encode(Random.bytes(8))
+  }
+
+  deinit { unplug() }
+
+  func plugIn() throws(TransportError) -> Int32 {
+    do {
+      let (descriptor, new) = try VirtualKeyHost.inProcess(virtual, faults: faults)
+      host.withLock { $0 = new }
+      return descriptor
+    } catch { throw .system(call: "socketpair", errno: EIO) }
+  }
+
+  func unplug() { host.withLock { $0 }?.stop() }
+}
+
+/// The stable name of what went wrong; nil when nothing did.
+func failure<R>(_ body: () async throws -> R) async -> String? {
+  do {
+    _ = try await body()
+    return nil
+  } catch let error as any NamedError { return error.name } catch { return "\(error)" }
+}

@@ -1,0 +1,148 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CTAPWire
+import CryptoCore
+import VirtualAuthenticator
+import WebAuthnCore
+
+@testable import SecurityKeys
+
+/// One ceremony with one fault in it, after everything around it has been prepared without faults.
+enum SweepCeremony: String, CaseIterable, Sendable {
+  case open, register, registerWithPIN, tapWithPIN, prfTap, u2fRegister, u2fTap
+
+  var profile: ModelProfile {
+    switch self {
+    case .u2fRegister, .u2fTap: .u2f
+    default: .virtual
+    }
+  }
+
+  var needsPIN: Bool { self == .registerWithPIN || self == .tapWithPIN || self == .prfTap }
+}
+
+/// What came of a case.
+struct SweepResult: Sendable {
+  let ceremony: SweepCeremony
+  let fault: Fault?
+  /// Nil for success.
+  let failure: String?
+  let elapsed: Duration
+  /// Whether the key was ever spoken to in U2F.
+  let usedU2F: Bool
+  /// PIN tries that the case cost.
+  let triesLost: Int
+  /// What the same ceremony gave right afterwards, on the same open key; nil for success.
+  let failureAfterwards: String?
+  /// Faults that came to pass before the second time.
+  let fired: Int
+}
+
+enum Sweep {
+  /// Deadlines of a few hundred milliseconds, so that thousands of cases take minutes.
+  static let timings = KeyTimings(touch: .milliseconds(700), command: .milliseconds(250), drain: .milliseconds(60))
+  static let keyTiming: KeyTiming = {
+    var timing = KeyTiming()
+    timing.keepaliveInterval = 20
+    timing.messageTimeout = 150
+    timing.touchTimeout = 400
+    return timing
+  }()
+
+  /// A key that is ready for the ceremony: plugged in afresh, with its PIN and credential, not open.
+  static func prepare(_ ceremony: SweepCeremony) async throws -> (bench: Bench, id: [UInt8]) {
+    let bench = try Bench(ceremony.profile, timings: timings, timing: keyTiming)
+    if ceremony.needsPIN { try await bench.setPIN() }
+    var id: [UInt8] = []
+    switch ceremony {
+    case .tapWithPIN, .u2fTap: id = try await bench.register().credentialID
+    case .prfTap: id = try await bench.register(Bench.registration(prf: true)).credentialID
+    default: break
+    }
+    await bench.key.close()
+    bench.virtual.log.clear()
+    return (bench, id)
+  }
+
+  static func perform(_ ceremony: SweepCeremony, _ bench: Bench, _ id: [UInt8], _ key: SecurityKey) async throws {
+    let session = KeySession(key, pin: bench.person)
+    switch ceremony {
+    case .open: try await key.open()
+    case .register, .registerWithPIN, .u2fRegister: _ = try await session.makeCredential(Bench.registration())
+    case .tapWithPIN, .u2fTap: _ = try await session.getAssertion(Bench.assertion([id]))
+    case .prfTap:
+      let salts = PRFSalts(first: [UInt8](repeating: 7, count: 32))
+      _ = try await session.getAssertion(Bench.assertion([id], salts: salts))
+    }
+  }
+
+  /// Runs the ceremony with the fault, then once more without.
+  static func run(_ ceremony: SweepCeremony, _ make: @Sendable (FaultScript) -> Fault?) async throws -> SweepResult {
+    let (bench, id) = try await prepare(ceremony)
+    let fault = make(bench.faults)
+    if let fault { bench.faults.add(fault) }
+    let tries = bench.virtual.pinRetries
+    let start = Deadline.now
+    let key = bench.secondKey(timings: timings)
+    let failed = await failure { try await perform(ceremony, bench, id, key) }
+    let elapsed = Duration.nanoseconds(Deadline.now.nanoseconds - start.nanoseconds)
+    let fired = bench.faults.fired
+    let lost = tries - bench.virtual.pinRetries
+    let after = await failure { try await perform(ceremony, bench, id, key) }
+    await key.close()
+    let usedU2F = bench.virtual.log.entries.contains { if case .u2f = $0.kind { true } else { false } }
+    return SweepResult(
+      ceremony: ceremony, fault: fault, failure: failed, elapsed: elapsed, usedU2F: usedU2F, triesLost: lost,
+      failureAfterwards: after, fired: fired)
+  }
+
+  /// How many packets each way, and commands, the ceremony takes when all goes well.
+  static func extent(_ ceremony: SweepCeremony) async throws -> (toKey: Int, toHost: Int, commands: Int) {
+    let (bench, id) = try await prepare(ceremony)
+    let before = (
+      bench.faults.packets(.toKey), bench.faults.packets(.toHost), bench.faults.commands
+    )
+    let key = bench.secondKey(timings: timings)
+    try await perform(ceremony, bench, id, key)
+    await key.close()
+    return (
+      bench.faults.packets(.toKey) - before.0, bench.faults.packets(.toHost) - before.1,
+      bench.faults.commands - before.2
+    )
+  }
+
+  /// A fault at the n-th packet or command from now on.
+  enum Plan: Sendable, Hashable {
+    case packet(Fault.Direction, Int, Fault.PacketAction)
+    case command(Int, Fault.CommandAction)
+
+    func fault(_ script: FaultScript) -> Fault {
+      switch self {
+      case .packet(let direction, let index, let action):
+        .packet(direction, script.packets(direction) + index, action)
+      case .command(let index, let action): .command(script.commands + index, action)
+      }
+    }
+  }
+
+  /// Runs every plan, many at a time: they mostly wait.
+  static func runAll(_ ceremony: SweepCeremony, _ plans: [Plan], width: Int = 24) async throws -> [SweepResult] {
+    try await withThrowingTaskGroup(of: SweepResult.self) { group in
+      var results: [SweepResult] = []
+      var next = plans.makeIterator()
+      func add() -> Bool {
+        guard let plan = next.next() else { return false }
+        group.addTask { try await run(ceremony) { plan.fault($0) } }
+        return true
+      }
+      for _ in 0..<width { if !add() { break } }
+      while let result = try await group.next() {
+        results.append(result)
+        _ = add()
+      }
+      return results
+    }
+  }
+}
