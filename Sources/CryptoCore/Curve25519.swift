@@ -133,13 +133,18 @@ public enum Ed448 {
 
 /// RSASSA-PKCS1-v1_5 with SHA-256 (RS256): verification only.
 public enum RS256 {
+  /// Whether a key has a size that is taken: a modulus of 2,048 to 8,192 bits, an exponent of up to 64.
+  public static func canUse(modulus n: [UInt8], exponent e: [UInt8]) -> Bool {
+    (256...1024).contains(n.drop { $0 == 0 }.count) && (1...8).contains(e.count)
+  }
+
   /// Whether `signature` is that of the key (n, e) over `message`. Keys of 2,048 to 8,192 bits are taken.
   /// - Throws: ``CryptoError/badPublicKey``.
   public static func isValidSignature(
     _ signature: [UInt8], for message: [UInt8], modulus n: [UInt8], exponent e: [UInt8]
   ) throws(CryptoError) -> Bool {
     let modulus = Array(n.drop { $0 == 0 })
-    guard (256...1024).contains(modulus.count), (1...8).contains(e.count) else { throw .badPublicKey }
+    guard canUse(modulus: n, exponent: e) else { throw .badPublicKey }
     var parameters = Parameters()
     modulus.withUnsafeBytes { parameters.integer("n", bigEndian: $0) }
     e.withUnsafeBytes { parameters.integer("e", bigEndian: $0) }

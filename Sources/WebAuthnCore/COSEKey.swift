@@ -86,7 +86,9 @@ public enum CredentialPublicKey: Sendable, Hashable {
       }
     case .rs256:
       try Self.expect(cose, label: 1, 3)
-      self = .rs256(modulus: try Self.bytes(cose, label: -1), exponent: try Self.bytes(cose, label: -2))
+      let (n, e) = (try Self.bytes(cose, label: -1), try Self.bytes(cose, label: -2))
+      guard RS256.canUse(modulus: n, exponent: e) else { throw .badPublicKey(offset: cose.range.lowerBound) }
+      self = .rs256(modulus: n, exponent: e)
     default: self = .other(algorithm)
     }
   }

@@ -50,7 +50,10 @@ extension Explainer {
 
   static func describeKey(_ key: CBORItem, _ base: Int, _ out: inout Explanation) {
     func place(_ range: Range<Int>) -> Range<Int> { (range.lowerBound + base)..<(range.upperBound + base) }
-    let names: [Int64: String] = [1: "kty", 3: "alg", -1: "crv", -2: "x", -3: "y"]
+    let isRSA = key[1]?.int == 3
+    let names: [Int64: String] = [
+      1: "kty", 3: "alg", -1: isRSA ? "n" : "crv", -2: isRSA ? "e" : "x", -3: "y",
+    ]
     for entry in key.map ?? [] {
       let label = entry.key.int
       let name = label.flatMap { names[$0] } ?? text(entry.key)
@@ -112,11 +115,16 @@ extension Explainer {
     }
   }
 
-  /// Text from outside must not steer a terminal.
-  private static func printable(_ text: String) -> String {
+  /// Text from outside must not steer a terminal: no controls, nothing invisible, nothing that turns the direction.
+  static func printable(_ text: String) -> String {
     String(
       String.UnicodeScalarView(
-        text.unicodeScalars.map { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) ? "\u{FFFD}" : $0 }))
+        text.unicodeScalars.map { scalar in
+          switch scalar.properties.generalCategory {
+          case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned: "\u{FFFD}"
+          default: scalar
+          }
+        }))
   }
 
   private static func uuid(_ bytes: [UInt8]) -> String {

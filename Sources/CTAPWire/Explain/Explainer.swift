@@ -41,7 +41,7 @@ public enum Explainer {
       explanation.publicKey = seal.publicKey.rawRepresentation
     } catch { explanation.fault = error }
     guard let item = try? CBORDecoder.decode(bytes) else { return explanation }
-    if let format = item["fmt"] { explanation.add("fmt", format.text ?? "?", at: format.range, "attestation format") }
+    if let format = item["fmt"] { explanation.add("fmt", text(format), at: format.range, "attestation format") }
     if let statement = item["attStmt"] { describe(statement, "attStmt", &explanation) }
     if let data = item["authData"], let inner = data.bytes {
       describe(inner, at: data.range.upperBound - inner.count, &explanation)
@@ -56,7 +56,7 @@ public enum Explainer {
 
   private static func makeCredential(_ item: CBORItem) -> Explanation {
     var explanation = Explanation("makeCredential reply")
-    if let format = item[1] { explanation.add("fmt", format.text ?? "?", at: format.range, "attestation format") }
+    if let format = item[1] { explanation.add("fmt", text(format), at: format.range, "attestation format") }
     if let data = item[2], let inner = data.bytes {
       describe(inner, at: data.range.upperBound - inner.count, &explanation)
       let object = AttestationObject.build(
@@ -128,7 +128,8 @@ public enum Explainer {
     ]
     for member in json.object ?? [] {
       explanation.add(
-        member.name, String(decoding: bytes[member.value.range], as: UTF8.self), at: member.value.range,
+        printable(member.name), printable(String(decoding: bytes[member.value.range], as: UTF8.self)),
+        at: member.value.range,
         meanings[member.name] ?? "")
     }
     if let challenge = json["challenge"]?.string, let raw = Base64.decode(challenge, .url) {
