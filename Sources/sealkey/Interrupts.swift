@@ -5,18 +5,32 @@
 import Glibc
 import Synchronization
 
+/// Where the signal handler writes: one byte a signal. -1 until there is a pipe.
+private let signalPipe = Atomic<Int32>(-1)
+
 /// Ctrl-C and SIGTERM end the act, not the process: the key is told, its answer is waited for, then the program ends with
 /// 130. A second signal ends it at once.
+///
+/// A handler and a pipe, not blocked signals and sigwait: the runtime parks the first thread with nothing blocked.
 final class Interrupts: Sendable {
   private let seen = Atomic<Bool>(false)
+  private let readEnd: Int32
 
-  /// Blocks the signals; every thread that is made later inherits that.
   init() {
-    var set = sigset_t()
-    sigemptyset(&set)
-    sigaddset(&set, SIGINT)
-    sigaddset(&set, SIGTERM)
-    pthread_sigmask(SIG_BLOCK, &set, nil)
+    var ends: [Int32] = [-1, -1]
+    if pipe(&ends) != 0 { ends = [-1, -1] }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    readEnd = ends[0]
+    signalPipe.store(ends[1], ordering: .sequentiallyConsistent)
+    for number in [SIGINT, SIGTERM] {
+      signal(number) { _ in
+        // Only write may be called here.
+        var byte: UInt8 = 1
+        let before = errno
+        _ = write(signalPipe.load(ordering: .relaxed), &byte, 1)
+        errno = before
+      }
+    }
     // A closed pipe is an error of write, not the end.
     signal(SIGPIPE, SIG_IGN)
   }
@@ -47,13 +61,11 @@ final class Interrupts: Sendable {
     }
 
     func wait() {
-      var set = sigset_t()
-      sigemptyset(&set)
-      sigaddset(&set, SIGINT)
-      sigaddset(&set, SIGTERM)
-      var number: Int32 = 0
+      var byte: UInt8 = 0
       while true {
-        guard sigwait(&set, &number) == 0 else { continue }
+        let count = read(interrupts.readEnd, &byte, 1)
+        if count < 0, errno == EINTR { continue }
+        guard count == 1 else { return }
         if interrupts.seen.exchange(true, ordering: .acquiringAndReleasing) { _exit(130) }
         task.cancel()
       }

@@ -86,7 +86,14 @@ public final class VirtualKeyHost: Sendable {
     _ key: VirtualAuthenticator, port: UInt16 = 0, replyPort: UInt16? = nil, faults: FaultScript = FaultScript()
   ) throws(VirtualKeyHostError) -> VirtualKeyHost {
     let endpoint = try UDPEndpoint(port: port, replyPort: replyPort, reportSize: key.profile.reportSize)
-    let host = VirtualKeyHost(key: key, faults: faults, port: endpoint.port)
+    return try serve(key, endpoint, port: endpoint.port, faults: faults)
+  }
+
+  /// Serves the key on an endpoint that is open.
+  static func serve(
+    _ key: VirtualAuthenticator, _ endpoint: any ReportEndpoint, port: UInt16? = nil, faults: FaultScript
+  ) throws(VirtualKeyHostError) -> VirtualKeyHost {
+    let host = VirtualKeyHost(key: key, faults: faults, port: port)
     // Handed over to the thread: nobody else uses it from here on.
     nonisolated(unsafe) let handed = endpoint
     try host.start { handed }
