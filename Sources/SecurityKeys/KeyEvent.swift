@@ -16,6 +16,8 @@ public enum KeyEvent: Sendable, Hashable {
   case userVerificationNeeded(triesLeft: Int?)
   /// A fingerprint is being enrolled: so many good samples are wanted, and what was wrong with the last one.
   case sampleNeeded(remaining: Int, problem: FingerprintProblem?)
+  /// The key lists PIN/UV auth protocol 2 and fails with it; protocol 1 is used from here on.
+  case fellBackToPINProtocol1
   /// A long list is being looked through.
   case probing(done: Int, of: Int)
   /// The act is over, well or badly.

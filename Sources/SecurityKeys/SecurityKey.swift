@@ -24,8 +24,12 @@ public actor SecurityKey {
   private var isActing = false
   /// What the key says of itself has changed.
   private var isStale = false
+  /// The key fails with PIN/UV auth protocol 2.
+  private var avoidsProtocol2 = false
+  /// PIN tries left when they were last read.
+  var lastTries: Int?
   /// How few PIN tries make the tool stop; 0 never stops.
-  private let pinTriesFloor: Int
+  let pinTriesFloor: Int
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -119,9 +123,21 @@ public actor SecurityKey {
   func fido(_ session: Session) throws(SecurityKeyError) -> FidoDevice {
     if let device { return device }
     guard let info = session.facts.info else { throw .fido2Needed }
-    let device = try FidoDevice(link: session.link, info: info, pinProtocol: PINProtocol.preferred(info)?.rawValue)
+    let device = try FidoDevice(link: session.link, info: info, pinProtocol: pinProtocol(info)?.rawValue)
     self.device = device
     return device
+  }
+
+  /// The PIN/UV auth protocol that is used with this key.
+  func pinProtocol(_ info: AuthenticatorInfo) -> PINProtocol? {
+    avoidsProtocol2 && info.pinUvAuthProtocols.contains(1) ? .one : .preferred(info)
+  }
+
+  /// From here on protocol 1 is used, as long as the key stays open.
+  func avoidProtocol2() {
+    avoidsProtocol2 = true
+    device = nil
+    eventSink.yield(.fellBackToPINProtocol1)
   }
 
   /// Makes a credential, verifying the person as FORMATS.md's table says.
@@ -168,7 +184,8 @@ public actor SecurityKey {
           credentialID: made.credentialID, clientDataJSON: clientData.json,
           authenticatorData: made.authenticatorData, signature: made.signature, evidence: session.facts.evidence)
       }
-      let (reply, prf) = try await verifying(plan, session, pin) { device, pin, builtIn in
+      let usesProtocol = request.prfSalts != nil
+      let (reply, prf) = try await verifying(plan, session, pin, usesProtocol: usesProtocol) { device, pin, builtIn in
         try device.getAssertion(
           request, clientDataHash: clientData.hash, pin: pin, builtInVerification: builtIn)
       }
@@ -205,6 +222,8 @@ public actor SecurityKey {
     link = nil
     known = nil
     isStale = false
+    avoidsProtocol2 = false
+    lastTries = nil
   }
 
   /// Runs one act: arms the switch, lets nothing overlap, and says when it is over.
@@ -221,91 +240,6 @@ public actor SecurityKey {
     } catch let error as SecurityKeyError {
       if error.endsTheConversation { disconnect() }
       throw error
-    }
-  }
-
-  /// Runs `body` with the verification that `plan` asks for: the key's own reader first, the PIN when the key says so.
-  func verifying<R>(
-    _ plan: UserVerificationPlan, _ session: Session, _ provider: PINProvider?,
-    _ body: (FidoDevice, CheckedPIN?, _ builtIn: Bool) throws -> R
-  ) async throws -> R {
-    let device = try fido(session)
-    guard let info = session.facts.info else { throw SecurityKeyError.fido2Needed }
-    let probe = Probe(link: session.link, info: info)
-    if plan == .none { return try once(body, device, nil, false, session.link) }
-    if plan == .builtIn {
-      let attempts = max(1, min(info.preferredPlatformUvAttempts ?? 3, 5))
-      for attempt in 1...attempts {
-        eventSink.yield(.userVerificationNeeded(triesLeft: attempt == 1 ? nil : try? probe.uvRetries()))
-        do { return try once(body, device, nil, true, session.link) } catch let error as SecurityKeyError {
-          switch BuiltInFailure(error) {
-          case .notRecognised where attempt < attempts: continue
-          case .notRecognised, .blocked:
-            guard info.option("clientPin") == true else { throw error.asReaderFailure }
-          case nil: throw error
-          }
-          break
-        }
-      }
-    }
-    return try await withPIN(session, provider) { device, pin in try once(body, device, pin, false, session.link) }
-  }
-
-  /// Runs `body` with the PIN, asked for once. A wrong one is reported with the tries that are left.
-  /// - Parameter changesPIN: the act is what a key with a forced PIN change asks for.
-  func withPIN<R>(
-    _ session: Session, _ provider: PINProvider?, changesPIN: Bool = false,
-    _ body: (FidoDevice, CheckedPIN?) throws -> R
-  ) async throws -> R {
-    let device = try fido(session)
-    guard let info = session.facts.info else { throw SecurityKeyError.fido2Needed }
-    let probe = Probe(link: session.link, info: info)
-    if info.forcePINChange == true, !changesPIN { throw SecurityKeyError.pinChangeRequired }
-    let pin = try await askForPIN(probe, info, provider)
-    do { return try body(device, pin) } catch SecurityKeyError.pinInvalid {
-      // Some keys report the last wrong PIN as an ordinary one (QUIRKS Q23).
-      let left = try? probe.pinRetries()
-      if left?.triesLeft == 0 { throw SecurityKeyError.pinBlocked }
-      throw SecurityKeyError.pinInvalid(triesLeft: left?.triesLeft)
-    }
-  }
-
-  private func once<R>(
-    _ body: (FidoDevice, CheckedPIN?, _ builtIn: Bool) throws -> R, _ device: FidoDevice, _ pin: CheckedPIN?,
-    _ builtIn: Bool, _ link: KeyLink
-  ) throws -> R {
-    do {
-      let result = try body(device, pin, builtIn)
-      if link.touchWaitBegan != nil { eventSink.yield(.touched) }
-      return result
-    } catch let error as SecurityKeyError { throw late(error, link) }
-  }
-
-  /// Asks the person, once, after making sure that a try may be spent.
-  private func askForPIN(
-    _ probe: Probe, _ info: AuthenticatorInfo, _ provider: PINProvider?
-  ) async throws -> CheckedPIN {
-    let tries = try probe.pinRetries()
-    if let tries {
-      if tries.triesLeft == 0 { throw SecurityKeyError.pinBlocked }
-      if tries.needsPowerCycle { throw SecurityKeyError.pinAuthBlocked }
-      if tries.triesLeft <= pinTriesFloor { throw SecurityKeyError.pinTriesLow(left: tries.triesLeft) }
-    }
-    guard let provider else { throw SecurityKeyError.pinRequired }
-    let minimum = max(4, info.minPINLength ?? 4)
-    let request = PINRequest(keyName: endpoint.name, triesLeft: tries?.triesLeft, minimumLength: minimum)
-    let pin = try await CheckedPIN.ask(provider, request)
-    guard !cancelSwitch.isPulled else { throw SecurityKeyError.transport(.cancelled) }
-    return pin
-  }
-
-  /// Keys name a missed touch in many ways; after a long wait they all mean the same (QUIRKS Q25).
-  private func late(_ error: SecurityKeyError, _ link: KeyLink) -> SecurityKeyError {
-    guard link.touchWait >= min(.seconds(8), timings.touch / 3) else { return error }
-    switch error {
-    case .status(.operationDenied), .status(.puatRequired), .status(.userActionTimeout), .status(.actionTimeout):
-      return .transport(.timedOut)
-    default: return error
     }
   }
 }

@@ -59,6 +59,7 @@ final class Bench: Sendable {
     }
   }
 
+  var socketID: String { socket.id }
   var session: KeySession { KeySession(key, pin: person) }
   var pinQuestions: Int { asked.withLock { $0.count } }
   var touches: Int { virtual.touch.requests.count }
@@ -110,7 +111,7 @@ final class Socket: Sendable {
   let id: String
   private let virtual: VirtualAuthenticator
   private let faults: FaultScript
-  private let host = Locked<VirtualKeyHost?>(nil)
+  private let hosts = Locked<[VirtualKeyHost]>([])
 
   init(_ virtual: VirtualAuthenticator, _ faults: FaultScript) {
     self.virtual = virtual
@@ -123,12 +124,12 @@ final class Socket: Sendable {
   func plugIn() throws(TransportError) -> Int32 {
     do {
       let (descriptor, new) = try VirtualKeyHost.inProcess(virtual, faults: faults)
-      host.withLock { $0 = new }
+      hosts.withLock { $0 = $0.filter(\.isRunning) + [new] }
       return descriptor
     } catch { throw .system(call: "socketpair", errno: EIO) }
   }
 
-  func unplug() { host.withLock { $0 }?.stop() }
+  func unplug() { for host in hosts.withLock({ $0 }) { host.stop() } }
 }
 
 /// The stable name of what went wrong; nil when nothing did.

@@ -1,0 +1,120 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CTAPWire
+import CryptoCore
+import WebAuthnCore
+
+/// How the person is verified: by the key's own reader, by PIN, or not at all; and what the failures mean.
+extension SecurityKey {
+  /// Runs `body` with the verification that `plan` asks for: the key's own reader first, the PIN when the key says so.
+  /// - Parameter usesProtocol: the request needs key agreement even without a PIN.
+  func verifying<R>(
+    _ plan: UserVerificationPlan, _ session: Session, _ provider: PINProvider?, usesProtocol: Bool = false,
+    _ body: (FidoDevice, CheckedPIN?, _ builtIn: Bool) throws -> R
+  ) async throws -> R {
+    guard let info = session.facts.info else { throw SecurityKeyError.fido2Needed }
+    let probe = Probe(link: session.link, info: info)
+    if plan == .none {
+      return try withDevice(session, usesProtocol: usesProtocol) { try once(body, $0, nil, false, session.link) }
+    }
+    if plan == .builtIn {
+      let attempts = max(1, min(info.preferredPlatformUvAttempts ?? 3, 5))
+      for attempt in 1...attempts {
+        eventSink.yield(.userVerificationNeeded(triesLeft: attempt == 1 ? nil : try? probe.uvRetries()))
+        do {
+          return try withDevice(session, usesProtocol: usesProtocol) { try once(body, $0, nil, true, session.link) }
+        } catch let error as SecurityKeyError {
+          switch BuiltInFailure(error) {
+          case .notRecognised where attempt < attempts: continue
+          case .notRecognised, .blocked:
+            guard info.option("clientPin") == true else { throw error.asReaderFailure }
+          case nil: throw error
+          }
+          break
+        }
+      }
+    }
+    return try await withPIN(session, provider) { device, pin in try once(body, device, pin, false, session.link) }
+  }
+
+  /// Runs `body` with the PIN, asked for once. A wrong one is reported with the tries that are left.
+  /// - Parameter changesPIN: the act is what a key with a forced PIN change asks for.
+  func withPIN<R>(
+    _ session: Session, _ provider: PINProvider?, changesPIN: Bool = false,
+    _ body: (FidoDevice, CheckedPIN?) throws -> R
+  ) async throws -> R {
+    guard let info = session.facts.info else { throw SecurityKeyError.fido2Needed }
+    let probe = Probe(link: session.link, info: info)
+    if info.forcePINChange == true, !changesPIN { throw SecurityKeyError.pinChangeRequired }
+    let pin = try await askForPIN(probe, info, provider)
+    do { return try withDevice(session, usesProtocol: true) { try body($0, pin) } } catch SecurityKeyError.pinInvalid {
+      // Some keys report the last wrong PIN as an ordinary one (QUIRKS Q23).
+      let left = try? probe.pinRetries()
+      if left?.triesLeft == 0 { throw SecurityKeyError.pinBlocked }
+      throw SecurityKeyError.pinInvalid(triesLeft: left?.triesLeft)
+    }
+  }
+
+  private func once<R>(
+    _ body: (FidoDevice, CheckedPIN?, _ builtIn: Bool) throws -> R, _ device: FidoDevice, _ pin: CheckedPIN?,
+    _ builtIn: Bool, _ link: KeyLink
+  ) throws -> R {
+    do {
+      let result = try body(device, pin, builtIn)
+      if link.touchWaitBegan != nil { eventSink.yield(.touched) }
+      return result
+    } catch let error as SecurityKeyError { throw late(error, link) }
+  }
+
+  /// Asks the person, once, after making sure that a try may be spent.
+  private func askForPIN(
+    _ probe: Probe, _ info: AuthenticatorInfo, _ provider: PINProvider?
+  ) async throws -> CheckedPIN {
+    let tries = try probe.pinRetries()
+    lastTries = tries?.triesLeft
+    if let tries {
+      if tries.triesLeft == 0 { throw SecurityKeyError.pinBlocked }
+      if tries.needsPowerCycle { throw SecurityKeyError.pinAuthBlocked }
+      if tries.triesLeft <= pinTriesFloor { throw SecurityKeyError.pinTriesLow(left: tries.triesLeft) }
+    }
+    guard let provider else { throw SecurityKeyError.pinRequired }
+    // A PIN that must be changed may be from before the minimum was raised.
+    let minimum = info.forcePINChange == true ? 4 : max(4, info.minPINLength ?? 4)
+    let request = PINRequest(keyName: endpoint.name, triesLeft: tries?.triesLeft, minimumLength: minimum)
+    let pin = try await CheckedPIN.ask(provider, request)
+    guard !cancelSwitch.isPulled else { throw SecurityKeyError.transport(.cancelled) }
+    return pin
+  }
+
+  /// Keys name a missed touch in many ways; after a long wait they all mean the same (QUIRKS Q25).
+  private func late(_ error: SecurityKeyError, _ link: KeyLink) -> SecurityKeyError {
+    guard link.touchWait >= min(.seconds(8), timings.touch / 3) else { return error }
+    switch error {
+    case .status(.operationDenied), .status(.puatRequired), .status(.userActionTimeout), .status(.actionTimeout):
+      return .transport(.timedOut)
+    default: return error
+    }
+  }
+
+  /// Runs `body` with libfido2's view of the key. A key that lists protocol 2 and answers it with PIN_AUTH_INVALID is
+  /// asked once more with protocol 1 (QUIRKS Q35, Q36), unless that answer cost a PIN try.
+  private func withDevice<R>(
+    _ session: Session, usesProtocol: Bool, _ body: (FidoDevice) throws -> R
+  ) throws -> R {
+    let device = try fido(session)
+    guard usesProtocol, let info = session.facts.info, pinProtocol(info) == .two, info.pinUvAuthProtocols.contains(1)
+    else {
+      return try body(device)
+    }
+    let probe = Probe(link: session.link, info: info)
+    do { return try body(device) } catch SecurityKeyError.status(.pinAuthInvalid) {
+      if let tries = lastTries, let left = try probe.pinRetries()?.triesLeft, left < tries {
+        throw SecurityKeyError.pinInvalid(triesLeft: left)
+      }
+      avoidProtocol2()
+      return try body(try fido(session))
+    }
+  }
+}
