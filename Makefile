@@ -9,7 +9,7 @@ SWIFT ?= swift
 PREFIX ?= /usr/local
 export SWIFT_BACKTRACE ?= color=no
 
-.PHONY: help demo build release test check format ci-full packages clean
+.PHONY: help kernel demo build release test check format ci-full packages clean
 
 help:
 	@echo 'make demo      set up what is missing, build, and run the whole job on the built-in virtual key'
@@ -17,6 +17,7 @@ help:
 	@echo 'make check     format, licence headers, force-unwraps'
 	@echo 'make format    put every Swift file into the house format'
 	@echo 'make release   an optimised sealkey with a static Swift runtime'
+	@echo 'make kernel    the whole job on a real kernel, in a throw-away virtual machine'
 	@echo 'make ci-full   everything slow: sanitizers, clean machine, sweeps'
 
 packages:
@@ -42,6 +43,10 @@ check:
 
 format:
 	@$(SWIFT) format --in-place --recursive Package.swift Sources Tests
+
+kernel: build
+	@Tools/install-packages.sh integration
+	@Tests/Integration/kernel.sh
 
 ci-full:
 	@Tools/ci-full.sh

@@ -14,10 +14,6 @@ let modules: [(name: String, dependencies: [Target.Dependency])] = [
   ("VirtualAuthenticator", ["CTAPWire", "WebAuthnCore", "CryptoCore"]),
   ("SealFormats", ["WebAuthnCore", "CryptoCore"]),
   ("SealCeremonies", ["SealFormats", "WebAuthnCore", "CryptoCore"]),
-  (
-    "InteropMatrix",
-    ["SealCeremonies", "SealFormats", "VirtualAuthenticator", "SecurityKeys", "WebAuthnCore", "CTAPWire"]
-  ),
 ]
 
 let package = Package(
