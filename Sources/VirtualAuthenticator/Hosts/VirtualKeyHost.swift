@@ -121,6 +121,12 @@ public final class VirtualKeyHost: Sendable {
     waitUntilDone()
   }
 
+  /// Pulls the key out, and takes its power with it.
+  public func unplug() {
+    stop()
+    key.powerCycle()
+  }
+
   /// Whether the key is still plugged in.
   public var isRunning: Bool { !done.withLock { $0 } }
 
