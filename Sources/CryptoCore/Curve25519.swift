@@ -143,15 +143,18 @@ public enum RS256 {
   public static func isValidSignature(
     _ signature: [UInt8], for message: [UInt8], modulus n: [UInt8], exponent e: [UInt8]
   ) throws(CryptoError) -> Bool {
+    guard let key = key(modulus: n, exponent: e) else { throw .badPublicKey }
+    return key.verifies(signature, message, digest: DigestAlgorithms.SHA256.evp)
+  }
+
+  /// The key (n, e); nil when it has a size that is not taken.
+  static func key(modulus n: [UInt8], exponent e: [UInt8]) -> EVPKey? {
+    guard canUse(modulus: n, exponent: e) else { return nil }
     let modulus = Array(n.drop { $0 == 0 })
-    guard canUse(modulus: n, exponent: e) else { throw .badPublicKey }
     var parameters = Parameters()
     modulus.withUnsafeBytes { parameters.integer("n", bigEndian: $0) }
     e.withUnsafeBytes { parameters.integer("e", bigEndian: $0) }
-    guard let key = EVPKey(type: "RSA", selection: ccrypto_EVP_PKEY_PUBLIC_KEY, parameters) else {
-      throw .badPublicKey
-    }
-    return key.verifies(signature, message, digest: DigestAlgorithms.SHA256.evp)
+    return EVPKey(type: "RSA", selection: ccrypto_EVP_PKEY_PUBLIC_KEY, parameters)
   }
 }
 
