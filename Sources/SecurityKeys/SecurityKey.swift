@@ -173,6 +173,11 @@ public actor SecurityKey {
     try await act { [self] in
       let session = try connect()
       let clientData = ClientData(type: .get, challenge: request.challenge, origin: request.origin)
+      if let salts = request.prfSalts {
+        for salt in [salts.first, salts.second].compactMap({ $0 }) where salt.count != 32 {
+          throw SecurityKeyError.badSalt(count: salt.count)
+        }
+      }
       if request.prfSalts != nil, !session.facts.capabilities.supportsPRF { throw SecurityKeyError.prfUnsupported }
       let plan = try UserVerificationPlan.plan(
         session.facts.info, request.prfSalts == nil ? .assert : .prf, request.userVerification)

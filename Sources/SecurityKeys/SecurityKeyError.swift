@@ -53,6 +53,8 @@ public enum SecurityKeyError: NamedError, Hashable {
 
   /// The key cannot hold a secret for somebody (no hmac-secret).
   case prfUnsupported
+  /// A salt is not 32 bytes long.
+  case badSalt(count: Int)
   /// The key gave no secret although it was asked to.
   case prfMissing
   /// The key does not have this feature, named in a few words.
@@ -98,6 +100,7 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .uvBlocked: "uvBlocked"
     case .uvMissing: "uvMissing"
     case .prfUnsupported: "prfUnsupported"
+    case .badSalt: "badSalt"
     case .prfMissing: "prfMissing"
     case .notOffered: "notOffered"
     case .noSuchFingerprint: "noSuchFingerprint"
@@ -136,6 +139,7 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .uvBlocked: "The key's fingerprint reader is blocked after too many tries."
     case .uvMissing: "The key answered without verifying the person, although it was asked to."
     case .prfUnsupported: "The key cannot carry a secret for somebody else (it has no hmac-secret). It is unchanged."
+    case .badSalt(let count): "The salt for the key's secret has \(count) bytes where it must have 32."
     case .prfMissing: "The key gave back no secret."
     case .notOffered(let what): "The key does not offer \(what)."
     case .noSuchFingerprint: "No such fingerprint is enrolled on the key."
@@ -169,6 +173,7 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .uvInvalid: "Try again with a finger that is enrolled."
     case .uvBlocked: "Use the PIN; with the right PIN the fingerprint reader works again."
     case .prfUnsupported, .fido2Needed, .es256Unsupported: "Use another key, one that supports FIDO2 with hmac-secret."
+    case .badSalt: "Use the salt that was stored with the record; if it is damaged, take another copy of the record."
     case .prfMissing: "Check that the right PIN is set on the key, then try again."
     case .alreadyRegistered: "Sign in with it instead, or use another key."
     case .notOnThisKey: "Try the other keys you have."
@@ -202,6 +207,7 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .prfUnsupported, .es256Unsupported, .fido2Needed, .notOffered, .pinUnsupported: .noKey
     case .pinAlreadySet, .minimumCannotShrink, .noSuchFingerprint: .refused
     case .alreadyRegistered, .notOnThisKey: .refused
+    case .badSalt: .bad
     default: .key
     }
   }
