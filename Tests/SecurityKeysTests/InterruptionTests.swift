@@ -98,7 +98,8 @@ struct InterruptionTests {
     let start = Deadline.now
     #expect(await failure { try await Self.perform(act, bench, id) } == "timedOut")
     let elapsed = Deadline.now.nanoseconds - start.nanoseconds
-    #expect((390_000_000...2_500_000_000).contains(elapsed), "\(elapsed)")
+    // Not before the deadline, and at all: the test's own threads can be late by many seconds when every core is busy.
+    #expect((390_000_000...60_000_000_000).contains(elapsed), "\(elapsed)")
     bench.virtual.touch.setPolicy(.automatic)
     #expect(await failure { try await Self.perform(act, bench, id) } == nil)
   }
