@@ -9,7 +9,7 @@ SWIFT ?= swift
 PREFIX ?= /usr/local
 export SWIFT_BACKTRACE ?= color=no
 
-.PHONY: help kernel demo build release test check format ci-full packages clean
+.PHONY: help kernel card demo build release test check format ci-full packages clean
 
 help:
 	@echo 'make demo      set up what is missing, build, and run the whole job on the built-in virtual key'
@@ -18,6 +18,7 @@ help:
 	@echo 'make format    put every Swift file into the house format'
 	@echo 'make release   an optimised sealkey with a static Swift runtime'
 	@echo 'make kernel    the whole job on a real kernel, in a throw-away virtual machine'
+	@echo 'make card      the virtual key as a contactless card, through a real pcscd'
 	@echo 'make ci-full   everything slow: sanitizers, clean machine, sweeps'
 
 packages:
@@ -47,6 +48,11 @@ format:
 kernel: build
 	@Tools/install-packages.sh integration
 	@Tests/Integration/kernel.sh
+	@Tests/Integration/gadget.sh
+
+card: build
+	@Tools/install-packages.sh integration
+	@Tests/Integration/card.sh
 
 ci-full:
 	@Tools/ci-full.sh

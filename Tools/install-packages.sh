@@ -29,6 +29,7 @@ integration=(
   "${test[@]}"
   'pcscd|a real smart card daemon for the NFC tests'
   'vsmartcard-vpcd|a virtual reader for it'
+  'python3-pyscard|an independent PC/SC client'
   'qemu-system-x86|a real kernel with hidraw and USB'
   'kmod|prepares its modules'
   'xz-utils|unpacks it'

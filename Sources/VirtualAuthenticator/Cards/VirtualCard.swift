@@ -79,16 +79,19 @@ public final class VirtualCard: SmartCard {
   private func answer(_ bytes: [UInt8]) -> ResponseAPDU {
     guard let apdu = try? CommandAPDU(parsing: bytes) else { return ResponseAPDU(status: .wrongLength) }
     // A fifth byte of zero with more to come: the extended form.
-    if traits.refusesExtended, bytes.count > 5, bytes[4] == 0 { return ResponseAPDU(status: .wrongLength) }
+    let isExtended = bytes.count > 5 && bytes[4] == 0
+    if traits.refusesExtended, isExtended { return ResponseAPDU(status: .wrongLength) }
     if apdu.cla & 0x10 != 0 {
       if traits.refusesChaining { return ResponseAPDU(status: .chainingNotSupported) }
       if traits.leOnlyOnLast, apdu.le != nil { return ResponseAPDU(status: .wrongLength) }
     }
     if apdu.cla == 0, apdu.ins == 0xC0 { return getResponse(apdu) }
-    let whole: CommandAPDU?
+    var whole: CommandAPDU?
     do { whole = try state.withLock { s throws(APDUError) in try s.chain.add(apdu) } } catch {
       return ResponseAPDU(status: .lastOfChainExpected)
     }
+    // An extended APDU has room for everything, also when it forgets to say so.
+    if isExtended, whole?.le == nil { whole?.le = 65536 }
     guard let whole else { return ResponseAPDU(status: .success) }
     if whole.ins == 0xA4 { return select(whole) }
     guard state.withLock({ $0.selected }) else { return ResponseAPDU(status: .instructionNotSupported) }

@@ -2,7 +2,9 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""An independent client against the virtual key: client.py PORT SCENARIO.
+"""An independent client against the virtual key: client.py WIRE SCENARIO.
+
+The wire is a UDP port, or pcsc for the first PC/SC reader with a key on it.
 
 Every scenario starts with a key fresh from the factory. It ends 0 and prints `passed` when everything was as the
 standard says, and else names what was not.
@@ -25,7 +27,7 @@ from fido2.ctap2 import (
 from fido2.ctap2.pin import ClientPin, PinProtocolV1, PinProtocolV2
 from fido2.webauthn import Aaguid
 
-from udpkey import open_key
+from wire import open_key
 
 VIRTUAL_AAGUID = b"sealkey-virtual!"
 RP = {"id": "example.org", "name": "Example"}
@@ -553,5 +555,5 @@ def u2f(port):
 u2f_only = u2f
 
 if __name__ == "__main__":
-    globals()[sys.argv[2]](int(sys.argv[1]))
+    globals()[sys.argv[2]](sys.argv[1])
     print("passed")
