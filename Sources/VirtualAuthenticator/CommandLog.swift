@@ -33,7 +33,7 @@ public final class CommandLog: Sendable {
     public var command: CTAPCommand? { if case .ctap2(let command) = kind { command } else { nil } }
   }
 
-  private let state = Guarded<[Entry]>([])
+  private let state = Locked<[Entry]>([])
 
   /// An empty log.
   public init() {}

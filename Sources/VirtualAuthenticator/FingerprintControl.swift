@@ -2,6 +2,8 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+import CTAPWire
+
 /// The finger on a virtual key's sensor: whose it is.
 public final class FingerprintControl: Sendable {
   /// What the sensor says of the next finger.
@@ -17,7 +19,7 @@ public final class FingerprintControl: Sendable {
     var then = Result.match
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   /// A finger that is always recognised.
   public init() {}

@@ -64,14 +64,14 @@ public final class TouchControl: Sendable {
     var asked: [PresenceRequest] = []
   }
 
-  private let state: Guarded<State>
+  private let state: Locked<State>
   private let clock: KeyClock
   /// Becomes readable when a decision has been made: a host polls it beside its wire.
   let wake = WakePipe()
 
   /// A button with a policy.
   public init(_ policy: Policy = .automatic, clock: KeyClock = .system) {
-    state = Guarded(State(policy: policy))
+    state = Locked(State(policy: policy))
     self.clock = clock
   }
 

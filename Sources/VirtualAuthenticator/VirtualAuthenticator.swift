@@ -32,7 +32,7 @@ public final class VirtualAuthenticator: Sendable {
   public let timing: KeyTiming
   /// Its clock.
   public let clock: KeyClock
-  private let core: Guarded<KeyCore>
+  private let core: Locked<KeyCore>
 
   /// A key that has just been plugged in.
   /// - Throws: ``KeyStateError`` when the file cannot be used, ``CryptoError`` when libcrypto fails.
@@ -46,7 +46,7 @@ public final class VirtualAuthenticator: Sendable {
     touch = TouchControl(policy, clock: clock)
     fingerprint = FingerprintControl()
     log = CommandLog()
-    core = Guarded(
+    core = Locked(
       try KeyCore(
         profile: profile, storage: storage, timing: timing, clock: clock, touch: touch, fingerprint: fingerprint))
   }

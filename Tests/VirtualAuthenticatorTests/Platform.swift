@@ -283,7 +283,7 @@ final class Platform {
 
 /// A clock that a test moves.
 final class ManualClock: Sendable {
-  private let time = Guarded<Int64>(1_000_000)
+  private let time = Locked<Int64>(1_000_000)
   var clock: KeyClock { KeyClock { self.time.withLock { $0 } } }
   func advance(_ milliseconds: Int64) { time.withLock { $0 += milliseconds } }
 }

@@ -14,7 +14,7 @@ final class CardJob: Sendable {
 
   private let key: VirtualAuthenticator
   private let request: [UInt8]
-  private let state = Guarded(State())
+  private let state = Locked(State())
   private let interrupted = WakePipe()
   private let done = WakePipe()
 

@@ -36,7 +36,7 @@ public final class ScriptedCard: SmartCard {
     var isGone = false
   }
 
-  private let state: Guarded<State>
+  private let state: Locked<State>
   private let behind: (any SmartCard)?
   public let answerToReset: [UInt8]
 
@@ -46,7 +46,7 @@ public final class ScriptedCard: SmartCard {
   public init(
     _ steps: [Step], behind: (any SmartCard)? = nil, answerToReset: [UInt8] = VirtualCard.usualAnswerToReset
   ) {
-    state = Guarded(State(steps: steps))
+    state = Locked(State(steps: steps))
     self.behind = behind
     self.answerToReset = answerToReset
   }

@@ -16,7 +16,7 @@ public final class VPCDHost: Sendable {
   /// The first of the two ports.
   public let port: UInt16
   private let control = HostControl()
-  private let running = Guarded(0)
+  private let running = Locked(0)
   private let finished = WakePipe()
 
   /// Listens on the loopback interface.

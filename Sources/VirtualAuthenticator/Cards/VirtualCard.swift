@@ -30,7 +30,7 @@ public final class VirtualCard: SmartCard {
     var bytes = 0
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   /// A key on a reader.
   public init(

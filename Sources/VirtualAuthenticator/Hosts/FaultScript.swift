@@ -79,10 +79,10 @@ public final class FaultScript: Sendable {
     var fired = 0
   }
 
-  private let state: Guarded<State>
+  private let state: Locked<State>
 
   /// A script; an empty one lets everything pass.
-  public init(_ faults: [Fault] = []) { state = Guarded(State(faults: faults)) }
+  public init(_ faults: [Fault] = []) { state = Locked(State(faults: faults)) }
 
   /// Adds a fault; its number counts from the start of the host.
   public func add(_ fault: Fault) { state.withLock { $0.faults.append(fault) } }

@@ -30,7 +30,7 @@ final class GadgetEndpoint: ReportEndpoint {
   private static let count = Counter()
 
   private final class Counter: Sendable {
-    private let value = Guarded(0)
+    private let value = Locked(0)
     func next() -> Int {
       value.withLock {
         $0 += 1

@@ -8,7 +8,7 @@ import Glibc
 /// Tells a host's thread to end, from any other.
 final class HostControl: Sendable {
   let wake = WakePipe()
-  private let stopped = Guarded(false)
+  private let stopped = Locked(false)
 
   var isStopped: Bool { stopped.withLock { $0 } }
 
@@ -39,7 +39,7 @@ public final class VirtualKeyHost: Sendable {
   /// The UDP port, when it is one.
   public let port: UInt16?
   private let control = HostControl()
-  private let done = Guarded(false)
+  private let done = Locked(false)
   private let finished = WakePipe()
 
   private init(

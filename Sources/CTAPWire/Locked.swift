@@ -4,17 +4,18 @@
 
 import Glibc
 
-/// A value behind a lock.
+/// A value behind a lock. Both sides of a wire have threads, so both use it.
 ///
 /// A pthread mutex, because the thread sanitizer misreads Synchronization's Mutex on Linux.
 // Sendable although it holds a pointer: the value is only ever reached with the mutex held.
-final class Locked<Value>: @unchecked Sendable {
+package final class Locked<Value>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private var value: Value
 
-  init(_ value: Value) {
+  package init(_ value: Value) {
     self.value = value
     mutex = .allocate(capacity: 1)
+    mutex.initialize(to: pthread_mutex_t())
     pthread_mutex_init(mutex, nil)
   }
 
@@ -23,7 +24,8 @@ final class Locked<Value>: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  func withLock<R, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
+  /// Runs `body` with the value while no other thread can.
+  package func withLock<R, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return try body(&value)
