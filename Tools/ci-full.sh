@@ -18,6 +18,12 @@ for sanitizer in address thread; do
   swift test --sanitize "$sanitizer" --scratch-path ".build/$sanitizer"
 done
 
+step 'every byte of a capsule, changed: both verifiers'
+SEALKEY_EVERY_BYTE=1 swift test --filter SealFormatsTests.CapsuleByteTests
+
+step 'a capsule of 100,000 events: memory, cores'
+swift run -c release --package-path Benchmarks --scratch-path .build/benchmarks CapsuleBenchmark
+
 command -v debootstrap >/dev/null || apt-get install -y -q --no-install-recommends debootstrap
 for release in bookworm trixie; do
   step "clean Debian $release: make demo, make test, both twice"

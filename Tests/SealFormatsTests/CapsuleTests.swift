@@ -146,6 +146,47 @@ import WebAuthnCore
     #expect(read.otherMembers.map(\.name) == ["added"])
     #expect(try Capsule(parsing: read.encoded()).otherMembers.map(\.name) == ["added"])
     #expect(await made.verify(read).report.isGood)
+    // Null for absent, as other writers have it.
+    let nulls = text.replacing("\"signatureHex\" : ", with: "\"timestampTokenBase64\":null, \"signatureHex\":")
+    #expect(nulls != text)
+    #expect(await made.verify(try Capsule(parsing: Array(nulls.utf8))).report.isGood)
+  }
+
+  @Test func merging() async throws {
+    let made = try await TestEstate.written(upTo: .released)
+    let whole = made.capsule
+    // Two halves of the record, each lacking what the other has.
+    var (early, late) = (whole, whole)
+    early.entries.removeLast(5)
+    early.identities[made.recipient.hash] = nil
+    early.epochBlobs = [:]
+    early.exportedAtEpoch -= 100
+    late.entries.removeFirst(5)
+    late.tableBlobs = [:]
+    late.contentBlobs = [:]
+    let merged = try CapsuleMerge([early, late])
+    #expect(merged.capsule.encoded() == whole.encoded())
+    #expect(merged.report.checks.isEmpty && merged.added == [whole.entries.count - 5, 5])
+    #expect(await made.verify(merged.capsule).report.isGood)
+    #expect(try CapsuleMerge([late, early]).capsule.encoded() == whole.encoded())
+    // What differs is said; what the owner signed is kept.
+    var other = whole
+    other.entries[4].event.terms.occurredAtEpoch += 1
+    other.epochBlobs["1"] = [1]
+    let conflicted = try CapsuleMerge([other, whole])
+    #expect(conflicted.report.warnings.map(\.name) == ["eventConflict", "materialConflict"])
+    #expect(conflicted.capsule.epochBlobs == whole.epochBlobs)
+    #expect(throws: MergeError.nothingToMerge) { _ = try CapsuleMerge([]) }
+    other = whole
+    other.estateID = "another"
+    #expect(throws: MergeError.otherEstate) { _ = try CapsuleMerge([whole, other]) }
+    other = whole
+    other.identities[made.owner.hash]?.publicKey = made.recipient.identity.publicKey
+    #expect(throws: MergeError.publicKeyChanged(made.owner.hash)) { _ = try CapsuleMerge([whole, other]) }
+    // A token that the first lacked.
+    other = whole
+    other.entries[3].event.timestampToken = [1]
+    #expect(try CapsuleMerge([whole, other]).capsule.entries[3].event.timestampToken == [1])
   }
 
   @Test func base64Text() {

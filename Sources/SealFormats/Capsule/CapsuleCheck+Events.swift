@@ -65,7 +65,7 @@ extension CapsuleCheck {
     of event: EstateEvent, _ facts: EventFacts, _ entry: Capsule.Entry?, _ holdersThen: Set<String>
   ) -> [Problem] {
     var out: [Problem] = []
-    if event.terms.estateID != capsule.estateID {
+    if !sameText(event.terms.estateID, capsule.estateID) {
       out.append(Problem(name: "otherEstate", text: "It belongs to another estate."))
     }
     if let entry, entry.statedDigest != facts.digest {

@@ -32,6 +32,7 @@ extension CapsuleCheck {
       default: break
       }
     }
+    entries = admitted.map { RecordEntry($0, tokenTime: tokenTimes[$0.id]) }
     checkPolicy()
   }
 
@@ -90,10 +91,6 @@ extension CapsuleCheck {
       soft(
         "policyOutOfRange", "rule", "The rule is outside what Seal's app allows: \(problems.joined(separator: ", ")).")
     }
-  }
-
-  private var entries: [RecordEntry] {
-    admitted.map { RecordEntry($0, tokenTime: tokenTimes[$0.id]) }
   }
 
   /// Where the estate stands by the record's own times, and what the writer's phone thought.

@@ -44,6 +44,8 @@ struct CapsuleCheck {
   /// The owner's statements that count, in log order.
   var statements: [(event: EstateEvent, body: EpochPublishedPayload)] = []
   var material: EpochMaterial?
+  /// What the release rules look at, once the events are checked.
+  var entries: [RecordEntry] = []
 
   init(_ capsule: Capsule, _ context: CapsuleContext) {
     self.capsule = capsule

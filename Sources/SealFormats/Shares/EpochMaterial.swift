@@ -113,7 +113,7 @@ public struct EpochMaterial: SealShape, Hashable {
   /// Everything in which the material differs from the signed statement, its digest aside.
   public func problems(statement: EpochPublishedPayload, estateID: String) -> [String] {
     var out: [String] = []
-    if self.estateID != estateID { out.append("it is of another estate") }
+    if !sameText(self.estateID, estateID) { out.append("it is of another estate") }
     if epoch != statement.epoch { out.append("it is of another epoch") }
     if threshold != statement.threshold { out.append("its threshold differs") }
     if estateKeyCommitment != statement.estateKeyCommitment { out.append("its key commitment differs") }
