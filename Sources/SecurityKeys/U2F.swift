@@ -53,7 +53,7 @@ struct U2F {
 
   /// The first of `list` that the key knows, each asked alone so that one bad handle never ends the search: "touch
   /// needed" to a check-only request means yes, and anything else is "not this one" (QUIRKS Q57).
-  private func known(_ list: [CredentialDescriptor], _ rpIdHash: [UInt8]) throws(SecurityKeyError) -> [UInt8]? {
+  func known(_ list: [CredentialDescriptor], _ rpIdHash: [UInt8]) throws(SecurityKeyError) -> [UInt8]? {
     for (i, entry) in list.enumerated() where (1...255).contains(entry.id.count) {
       if list.count > 8, i.isMultiple(of: 8) { link.onEvent(.probing(done: i, of: list.count)) }
       let request = CommandAPDU(

@@ -19,7 +19,7 @@ struct NoDowngradeTests {
 
   @Test(
     "each single frame lost or corrupted in turn",
-    arguments: [SweepCeremony.open, .register, .registerWithPIN, .tapWithPIN])
+    arguments: [SweepCeremony.open, .register, .registerWithPIN, .tapWithPIN, .probe, .probeOneByOne])
   func everyFrame(ceremony: SweepCeremony) async throws {
     let extent = try await Sweep.extent(ceremony)
     var plans: [Sweep.Plan] = []

@@ -4,6 +4,7 @@
 
 import CTAPWire
 import CryptoCore
+import Testing
 import VirtualAuthenticator
 import WebAuthnCore
 
@@ -11,11 +12,12 @@ import WebAuthnCore
 
 /// One ceremony with one fault in it, after everything around it has been prepared without faults.
 enum SweepCeremony: String, CaseIterable, Sendable {
-  case open, register, registerWithPIN, tapWithPIN, prfTap, u2fRegister, u2fTap
+  case open, register, registerWithPIN, tapWithPIN, prfTap, probe, probeOneByOne, u2fRegister, u2fTap
 
   var profile: ModelProfile {
     switch self {
     case .u2fRegister, .u2fTap: .u2f
+    case .probeOneByOne: .small
     default: .virtual
     }
   }
@@ -57,7 +59,7 @@ enum Sweep {
     if ceremony.needsPIN { try await bench.setPIN() }
     var id: [UInt8] = []
     switch ceremony {
-    case .tapWithPIN, .u2fTap: id = try await bench.register().credentialID
+    case .tapWithPIN, .u2fTap, .probe, .probeOneByOne: id = try await bench.register().credentialID
     case .prfTap: id = try await bench.register(Bench.registration(prf: true)).credentialID
     default: break
     }
@@ -72,6 +74,11 @@ enum Sweep {
     case .open: try await key.open()
     case .register, .registerWithPIN, .u2fRegister: _ = try await session.makeCredential(Bench.registration())
     case .tapWithPIN, .u2fTap: _ = try await session.getAssertion(Bench.assertion([id]))
+    case .probe, .probeOneByOne:
+      let ids = [[UInt8](repeating: 8, count: 64), id, [UInt8](repeating: 9, count: 64)]
+      let found = try await key.find(ids.map { CredentialDescriptor(id: $0) }, rpID: Bench.rpID)
+      guard let found else { throw SecurityKeyError.notOnThisKey }
+      #expect(found.id == id)
     case .prfTap:
       let salts = PRFSalts(first: [UInt8](repeating: 7, count: 32))
       _ = try await session.getAssertion(Bench.assertion([id], salts: salts))

@@ -30,19 +30,41 @@ struct Probe {
   /// Waits for a touch without doing anything (CTAP 2.1 section 6.9).
   func select() throws(SecurityKeyError) { _ = try send([CTAPCommand.selection.rawValue]) }
 
-  /// Whether a credential of `ids` is on the key, asked silently: no touch, no verification. Only "no credentials"
-  /// means no; anything else that is not a yes is thrown.
+  /// Which credential of `ids`, if any, is on the key, asked silently: no touch, no verification (CTAP 2.1 section
+  /// 6.2, with `up` false).
+  /// - Returns: an id of `ids`, or nil when the key has said "no credentials"; nothing else means no.
+  /// - Throws: what the key said instead of yes or no; ``SecurityKeyError/badAnswer(_:)`` when it names a credential
+  ///   that was not asked for.
   func knows(_ ids: [CredentialDescriptor], rpID: String) throws(SecurityKeyError) -> [UInt8]? {
+    let reply: CBORItem?
+    do { reply = try send(Self.question(ids, rpID: rpID)) } catch .notOnThisKey { return nil }
+    // Yes is an assertion, whole and for this relying party; nothing less.
+    guard let authData = reply?[2]?.bytes, authData.count >= 37, reply?[3]?.bytes?.isEmpty == false,
+      authData.starts(with: SHA256.hash(Array(rpID.utf8)))
+    else { throw .badAnswer("getAssertion: no assertion for this relying party") }
+    // A key may leave the credential out when it was asked for only one (QUIRKS Q63).
+    guard let id = reply?[1]?["id"]?.bytes ?? (ids.count == 1 ? ids.first?.id : nil) else {
+      throw .badAnswer("getAssertion: no credential named")
+    }
+    guard ids.contains(where: { $0.id == id }) else {
+      throw .badAnswer("getAssertion: a credential that was not asked for")
+    }
+    return id
+  }
+
+  /// Bytes of a silent probe without its list.
+  static func baseSize(rpID: String) -> Int {
+    let one = CredentialDescriptor(id: [0])
+    return question([one], rpID: rpID).count - ListPlanner.listSize([one])
+  }
+
+  private static func question(_ ids: [CredentialDescriptor], rpID: String) -> [UInt8] {
     let request: CBORValue = .intMap([
       (1, .text(rpID)), (2, .bytes([UInt8](repeating: 0, count: 32))),
       (3, .array(ids.map { .textMap([("id", .bytes($0.id)), ("type", .text("public-key"))]) })),
       (5, .textMap([("up", .bool(false))])),
     ])
-    do {
-      let reply = try send([CTAPCommand.getAssertion.rawValue] + CBORValue.encode(request))
-      guard let id = reply?[1]?["id"]?.bytes else { return ids.count == 1 ? ids.first?.id : nil }
-      return id
-    } catch .notOnThisKey { return nil }
+    return [CTAPCommand.getAssertion.rawValue] + CBORValue.encode(request)
   }
 
   private func clientPIN(_ members: [(Int, CBORValue?)]) throws(SecurityKeyError) -> CBORItem {
