@@ -18,26 +18,34 @@ public struct DERItem: Sendable, Hashable {
   /// The elements that `bytes` are, one after the other; nil when they are anything else.
   public static func sequence(_ bytes: [UInt8]) -> [DERItem]? {
     var items: [DERItem] = []
-    let isWhole = bytes.withUnsafeBufferPointer { buffer -> Bool in
-      guard let base = buffer.baseAddress else { return true }
-      var at: UnsafePointer<UInt8>? = base
-      while let start = at, start < base + buffer.count {
-        var (length, tag, tagClass) = (0, Int32(0), Int32(0))
-        let head = ASN1_get_object(&at, &length, &tag, &tagClass, base + buffer.count - start)
-        // Bit 7 is an error, bit 0 an indefinite length, which DER does not have.
-        guard head & 0x81 == 0, let contents = at, length >= 0, length <= base + buffer.count - contents else {
-          ERR_clear_error()
-          return false
-        }
-        items.append(
-          DERItem(
-            tag: Int(tag), tagClass: Int(tagClass), isConstructed: head & 0x20 != 0,
-            contents: [UInt8](UnsafeBufferPointer(start: contents, count: length))))
-        at = contents + length
-      }
-      return true
+    var start = 0
+    while start < bytes.count {
+      guard let (item, range) = first(of: bytes, from: start) else { return nil }
+      items.append(item)
+      start = range.upperBound
     }
-    return isWhole ? items : nil
+    return items
+  }
+
+  /// The element that begins at `start`, and the bytes it takes, its head included; others may follow. Nil when there
+  /// is none, or it is cut.
+  public static func first(of bytes: [UInt8], from start: Int = 0) -> (item: DERItem, range: Range<Int>)? {
+    guard bytes.indices.contains(start) else { return nil }
+    return bytes.withUnsafeBufferPointer { buffer in
+      guard let base = buffer.baseAddress else { return nil }
+      var at: UnsafePointer<UInt8>? = base + start
+      var (length, tag, tagClass) = (0, Int32(0), Int32(0))
+      let head = ASN1_get_object(&at, &length, &tag, &tagClass, buffer.count - start)
+      // Bit 7 is an error, bit 0 an indefinite length, which DER does not have.
+      guard head & 0x81 == 0, let contents = at, length >= 0, length <= base + buffer.count - contents else {
+        ERR_clear_error()
+        return nil
+      }
+      let item = DERItem(
+        tag: Int(tag), tagClass: Int(tagClass), isConstructed: head & 0x20 != 0,
+        contents: [UInt8](UnsafeBufferPointer(start: contents, count: length)))
+      return (item, start..<(contents - base) + length)
+    }
   }
 
   /// The one element that `bytes` are.

@@ -7,6 +7,14 @@ import CTAPWire
 import CryptoCore
 import WebAuthnCore
 
+/// What a key answered: its map, and the bytes it was read from (evidence is bytes, never a re-encoding).
+struct CTAPReply {
+  let map: CBORItem
+  let bytes: [UInt8]
+
+  subscript(key: Int64) -> CBORItem? { map[key] }
+}
+
 /// A FIDO2 key through libfido2: the touch ceremonies. Lives on the key's own thread.
 final class FidoDevice {
   private let bridge: FidoBridge
@@ -30,7 +38,7 @@ final class FidoDevice {
   /// authenticatorMakeCredential (CTAP 2.1 section 6.1). Gives the raw reply map.
   func makeCredential(
     _ request: RegistrationRequest, clientDataHash: [UInt8], pin: CheckedPIN?, builtInVerification: Bool
-  ) throws(SecurityKeyError) -> CBORItem {
+  ) throws(SecurityKeyError) -> CTAPReply {
     guard let credential = fido_cred_new() else { throw .library(code: FIDO_ERR_INTERNAL) }
     defer {
       var freed: OpaquePointer? = credential
@@ -55,7 +63,7 @@ final class FidoDevice {
   /// authenticatorGetAssertion (CTAP 2.1 section 6.2). Gives the raw reply map, and the secrets when salts were given.
   func getAssertion(
     _ request: AssertionRequest, clientDataHash: [UInt8], pin: CheckedPIN?, builtInVerification: Bool
-  ) throws(SecurityKeyError) -> (reply: CBORItem, prf: PRFOutput?) {
+  ) throws(SecurityKeyError) -> (reply: CTAPReply, prf: PRFOutput?) {
     guard let assertion = fido_assert_new() else { throw .library(code: FIDO_ERR_INTERNAL) }
     defer {
       var freed: OpaquePointer? = assertion
@@ -94,15 +102,16 @@ final class FidoDevice {
   }
 
   /// The raw reply, when the key said yes: its word wins over libfido2's parsing.
-  private func outcome(_ command: CTAPCommand, _ code: Int32) throws(SecurityKeyError) -> CBORItem {
+  private func outcome(_ command: CTAPCommand, _ code: Int32) throws(SecurityKeyError) -> CTAPReply {
     guard let reply = link.lastReply[command.rawValue], reply.first == 0 else {
       try succeed(code)
       throw .badAnswer("no answer to \(command.name)")
     }
     do {
-      let item = try CBORDecoder.decodeAll(Array(reply.dropFirst()))
+      let bytes = Array(reply.dropFirst())
+      let item = try CBORDecoder.decodeAll(bytes)
       guard item.map != nil else { throw SecurityKeyError.badAnswer("\(command.name): not a map") }
-      return item
+      return CTAPReply(map: item, bytes: bytes)
     } catch let error as CBORError { throw .badAnswer("\(command.name): \(error.message)") } catch {
       throw .badAnswer("\(command.name): not a map")
     }

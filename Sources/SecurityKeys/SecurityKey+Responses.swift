@@ -9,10 +9,12 @@ import WebAuthnCore
 /// Raw CTAP replies into WebAuthn's answers, by our own parser.
 extension SecurityKey {
   static func response(
-    _ reply: CBORItem, _ plan: UserVerificationPlan, _ clientData: ClientData, _ request: RegistrationRequest,
+    _ reply: CTAPReply, _ plan: UserVerificationPlan, _ clientData: ClientData, _ request: RegistrationRequest,
     _ facts: KeyFacts
   ) throws(SecurityKeyError) -> RegistrationResponse {
-    guard let format = reply[1]?.text, let authData = reply[2]?.bytes, let statement = reply[3] else {
+    guard let authData = reply[2]?.bytes,
+      let object = AttestationObject.build(makeCredentialReply: reply.map, in: reply.bytes)
+    else {
       throw .badAnswer("makeCredential: a member is missing")
     }
     let data: AuthenticatorData
@@ -23,14 +25,12 @@ extension SecurityKey {
     if plan != .none, !data.flags.contains(.userVerified) { throw .uvMissing }
     if request.enablesPRF, data.extensions?["hmac-secret"]?.bool != true { throw .prfUnsupported }
     return RegistrationResponse(
-      credentialID: attested.credentialID,
-      attestationObject: AttestationObject.build(
-        format: format, statement: CBORValue.encode(statement.rewritten), authenticatorData: authData),
-      clientDataJSON: clientData.json, evidence: facts.evidence)
+      credentialID: attested.credentialID, attestationObject: object, clientDataJSON: clientData.json,
+      evidence: facts.evidence)
   }
 
   static func response(
-    _ reply: CBORItem, _ prf: PRFOutput?, _ plan: UserVerificationPlan, _ clientData: ClientData,
+    _ reply: CTAPReply, _ prf: PRFOutput?, _ plan: UserVerificationPlan, _ clientData: ClientData,
     _ request: AssertionRequest, _ facts: KeyFacts
   ) throws(SecurityKeyError) -> AssertionResponse {
     guard let authData = reply[2]?.bytes, let signature = reply[3]?.bytes else {
@@ -39,6 +39,9 @@ extension SecurityKey {
     // A key may leave the credential out when it was asked for only one (QUIRKS Q63).
     guard let id = reply[1]?["id"]?.bytes ?? (request.allowList.count == 1 ? request.allowList.first?.id : nil) else {
       throw .badAnswer("getAssertion: no credential named")
+    }
+    if !request.allowList.isEmpty, !request.allowList.contains(where: { $0.id == id }) {
+      throw .badAnswer("getAssertion: a credential that was not asked")
     }
     guard authData.count >= 37 else { throw .badAnswer("getAssertion: authenticator data too short") }
     if plan != .none, !AuthenticatorFlags(rawValue: authData[32]).contains(.userVerified) { throw .uvMissing }

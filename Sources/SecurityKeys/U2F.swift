@@ -21,7 +21,9 @@ struct U2F {
     guard data.count > 67, data[0] == 0x05, data[1] == 0x04 else { throw .badAnswer("U2F registration") }
     let point = Array(data[2..<66])
     let handleEnd = 67 + Int(data[66])
-    guard data[66] > 0, data.count > handleEnd, let certificate = Self.derElement(data, handleEnd) else {
+    guard data[66] > 0, let (item, certificate) = DERItem.first(of: data, from: handleEnd),
+      item.isUniversal(16)
+    else {
       throw .badAnswer("U2F registration")
     }
     let handle = Array(data[67..<handleEnd])
@@ -96,21 +98,5 @@ struct U2F {
     {
       throw error
     } catch { throw .badAnswer("U2F: \(error)") }
-  }
-
-  /// The DER element that begins at `start`, header included.
-  static func derElement(_ bytes: [UInt8], _ start: Int) -> Range<Int>? {
-    guard bytes.count - start >= 2, bytes[start] == 0x30 else { return nil }
-    let first = Int(bytes[start + 1])
-    var length = first
-    var header = 2
-    if first >= 0x80 {
-      let count = first & 0x7F
-      guard (1...3).contains(count), bytes.count - start >= 2 + count else { return nil }
-      length = bytes[(start + 2)..<(start + 2 + count)].reduce(0) { $0 << 8 | Int($1) }
-      header += count
-    }
-    guard length <= bytes.count - start - header else { return nil }
-    return start..<(start + header + length)
   }
 }

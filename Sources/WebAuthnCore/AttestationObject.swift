@@ -37,6 +37,16 @@ public struct AttestationObject: Sendable {
 
   /// Writes an attestation object around the parts of a CTAP reply, which names them by number (CTAP 2.1 section
   /// 6.1.2). The statement's bytes go in as they came.
+  ///
+  /// `reply` is the map and `bytes` what it was read from; nil when a member is missing.
+  public static func build(makeCredentialReply reply: CBORItem, in bytes: [UInt8]) -> [UInt8]? {
+    guard let format = reply[1]?.text, let authData = reply[2]?.bytes, let statement = reply[3],
+      bytes.indices.contains(statement.range)
+    else { return nil }
+    return build(format: format, statement: Array(bytes[statement.range]), authenticatorData: authData)
+  }
+
+  /// The same from its parts; `statement` is encoded already.
   public static func build(format: String, statement: [UInt8], authenticatorData: [UInt8]) -> [UInt8] {
     CBORValue.encode(
       .textMap([

@@ -2,11 +2,12 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+import TestSupport
 import Testing
 
 @testable import CTAPWire
 
-@Suite("APDU")
+@Suite("APDU", .arithmetic)
 struct APDUTests {
   static let lengths = [0, 1, 2, 240, 254, 255]
   static let longLengths = lengths + [256, 257, 1024, 7609, 65535]

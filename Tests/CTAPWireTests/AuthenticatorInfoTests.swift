@@ -9,7 +9,7 @@ import WebAuthnCore
 
 @testable import CTAPWire
 
-@Suite("getInfo")
+@Suite("getInfo", .arithmetic)
 struct AuthenticatorInfoTests {
   /// A getInfo of a GoTrust Idem, published with a report that its options are not in canonical order (QUIRKS Q30).
   static let unordered =

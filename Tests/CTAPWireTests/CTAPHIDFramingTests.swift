@@ -2,11 +2,12 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+import TestSupport
 import Testing
 
 @testable import CTAPWire
 
-@Suite("CTAPHID framing")
+@Suite("CTAPHID framing", .arithmetic)
 struct CTAPHIDFramingTests {
   static let sizes = [8, 16, 57, 64, 65, 128, 512, 1024]
 

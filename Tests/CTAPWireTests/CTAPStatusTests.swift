@@ -2,11 +2,12 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+import TestSupport
 import Testing
 
 @testable import CTAPWire
 
-@Suite("CTAP status")
+@Suite("CTAP status", .arithmetic)
 struct CTAPStatusTests {
   @Test("every byte has one name and a sentence")
   func everyByte() {

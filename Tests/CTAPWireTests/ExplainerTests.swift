@@ -9,7 +9,7 @@ import Testing
 import WebAuthnCore
 
 /// What `inspect` says of bytes: what they are, each field at its place, and what is wrong.
-@Suite struct ExplainerTests {
+@Suite(.arithmetic) struct ExplainerTests {
   static let x = bytes(hex: "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296")
   static let y = bytes(hex: "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5")
   static let key = CBORValue.intMap([

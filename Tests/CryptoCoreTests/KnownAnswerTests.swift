@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Published answers, or answers of python `cryptography` for keys that count 1, 2, 3 ...
-@Suite struct KnownAnswerTests {
+@Suite(.arithmetic) struct KnownAnswerTests {
   private var first: SecretBytes { SecretBytes(Array(1...32)) }
   private var second: SecretBytes { SecretBytes(Array(33...64)) }
 

@@ -3,10 +3,11 @@
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 import CryptoCore
+import TestSupport
 import Testing
 
 /// ECDSA signatures have one encoding each, and every other one is refused under its own name.
-@Suite struct SignatureTests {
+@Suite(.arithmetic) struct SignatureTests {
   private let message = Array("a tap".utf8)
 
   /// One change of a good signature.

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import WebAuthnCore
 
-@Suite struct ArtefactTests {
+@Suite(.arithmetic) struct ArtefactTests {
   private func endorsement() throws -> (TestPerson, Artefact) {
     let ann = try TestPerson("Ann")
     var evidence = Evidence()

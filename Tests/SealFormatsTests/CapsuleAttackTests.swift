@@ -10,7 +10,7 @@ import WebAuthnCore
 @testable import SealFormats
 
 /// Records that somebody has tampered with.
-@Suite struct CapsuleAttackTests {
+@Suite(.arithmetic) struct CapsuleAttackTests {
   private func bad(_ made: TestEstate, _ context: CapsuleContext? = nil, _ change: (inout Capsule) throws -> Void)
     async throws -> [String]
   {

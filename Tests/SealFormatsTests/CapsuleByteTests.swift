@@ -12,7 +12,7 @@ import WebAuthnCore
 
 /// Every byte of a small capsule, changed: nothing that was signed or committed to survives, and a second verifier that
 /// shares no line with this one gives the same verdict each time.
-@Suite struct CapsuleByteTests {
+@Suite(.arithmetic) struct CapsuleByteTests {
   /// All of them take minutes: `SEALKEY_EVERY_BYTE=1`. Else one in so many, from another start at every run.
   private static let isWhole = getenv("SEALKEY_EVERY_BYTE") != nil
   private static let step = isWhole ? 1 : 97

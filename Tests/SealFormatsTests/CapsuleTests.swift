@@ -9,7 +9,7 @@ import WebAuthnCore
 
 @testable import SealFormats
 
-@Suite struct CapsuleTests {
+@Suite(.arithmetic) struct CapsuleTests {
   @Test(arguments: SyntheticEstate.Stage.allCases)
   func everyStageVerifies(stage: SyntheticEstate.Stage) async throws {
     let made = try await TestEstate.written(upTo: stage)

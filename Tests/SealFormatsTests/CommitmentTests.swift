@@ -53,7 +53,7 @@ struct CommitmentVectors: Decodable {
   let commitments: [String: [CommitmentVector]]
 }
 
-@Suite struct CommitmentTests {
+@Suite(.arithmetic) struct CommitmentTests {
   @Test(.enabled(if: Corpus.has("seal-vectors.json"), Comment(rawValue: Corpus.absent)))
   func everyVector() throws {
     let vectors = try Corpus.decode("seal-vectors.json", as: CommitmentVectors.self).commitments

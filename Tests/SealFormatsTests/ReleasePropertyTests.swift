@@ -88,7 +88,7 @@ private struct RecordGenerator {
   }
 }
 
-@Suite struct ReleasePropertyTests {
+@Suite(.arithmetic) struct ReleasePropertyTests {
   private static let days = stride(from: Int64(90), through: 200, by: 10).map {
     RecordGenerator.start + $0 * RecordGenerator.day
   }

@@ -147,7 +147,7 @@ extension ReleaseScenarios.Event {
   }
 }
 
-@Suite struct ReleaseScenarioTests {
+@Suite(.arithmetic) struct ReleaseScenarioTests {
   /// Every state, gate and reason of the corpus, each under several orders of arrival.
   @Test(.enabled(if: Corpus.has("release-scenarios.json"), Comment(rawValue: Corpus.absent)))
   func everyScenario() throws {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import WebAuthnCore
 
-@Suite struct ShapeTests {
+@Suite(.arithmetic) struct ShapeTests {
   private static let assertion = StoredAssertion(
     credentialID: [1, 2, 3], clientDataJSON: Array("{}".utf8), authenticatorData: [0xff, 0xef], signature: [9])
 

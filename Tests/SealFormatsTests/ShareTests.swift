@@ -9,7 +9,7 @@ import WebAuthnCore
 
 @testable import SealFormats
 
-@Suite struct ShareTests {
+@Suite(.arithmetic) struct ShareTests {
   /// The field against sums over a table that was made with logarithms, outside this program.
   @Test func field() {
     var sum: UInt32 = 0

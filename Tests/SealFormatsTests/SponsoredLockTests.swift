@@ -20,7 +20,7 @@ struct SponsoredVector: Decodable {
 
 struct SponsoredVectors: Decodable { let sponsored: [SponsoredVector] }
 
-@Suite struct SponsoredLockTests {
+@Suite(.arithmetic) struct SponsoredLockTests {
   @Test(.enabled(if: Corpus.has("seal-vectors.json"), Comment(rawValue: Corpus.absent)))
   func everyVector() throws {
     for vector in try Corpus.decode("seal-vectors.json", as: SponsoredVectors.self).sponsored {

@@ -29,7 +29,7 @@ struct AssertionVectors: Decodable {
 
 private let corpus: Comment = Comment(rawValue: Corpus.absent)
 
-@Suite struct VerificationTests {
+@Suite(.arithmetic) struct VerificationTests {
   @Test(.enabled(if: Corpus.has("seal-vectors.json"), corpus))
   func everyAssertionVector() throws {
     for vector in try Corpus.decode("seal-vectors.json", as: AssertionVectors.self).assertions {

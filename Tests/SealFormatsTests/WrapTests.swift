@@ -51,7 +51,7 @@ struct HybridWrapVector: Decodable {
 
 struct WrapVectors: Decodable { let hybridwrap_classical: ClassicalWrapVector }
 
-@Suite struct WrapTests {
+@Suite(.arithmetic) struct WrapTests {
   private func secret(_ hex: String) -> SecretBytes { SecretBytes(bytes(hex: hex)) }
   private static let aad = SealAAD.releaseShare(estateID: "E", epoch: 1, claimID: "C")
 

@@ -14,7 +14,7 @@ import WebAuthnCore
 @Suite("When is the PIN asked?")
 struct UserVerificationTests {
   enum State: String, CaseIterable {
-    case nothing, pin, builtIn, alwaysUvNothing, alwaysUvPIN, alwaysUvBuiltIn, u2f, ctap20PIN
+    case nothing, pin, builtIn, builtInAlone, alwaysUvNothing, alwaysUvPIN, alwaysUvBuiltIn, u2f, ctap20PIN
   }
 
   enum Act: String, CaseIterable { case register, assert, prf }
@@ -35,6 +35,7 @@ struct UserVerificationTests {
     switch state {
     case .nothing: return try Bench(.virtual)
     case .u2f: return try Bench(.u2f)
+    case .builtInAlone: return try Bench(ModelProfile.biometric.varied("finger") { $0.enrolledFingerprints = 1 })
     case .alwaysUvNothing: return try Bench(.alwaysUv)
     case .pin, .alwaysUvPIN, .ctap20PIN:
       let bench = try Bench(state == .pin ? .virtual : state == .ctap20PIN ? .ctap20 : .alwaysUv)
@@ -53,6 +54,10 @@ struct UserVerificationTests {
     (.nothing, .preferred, [.touch, .touch, .refused("uvNotConfigured")]),
     (.pin, .preferred, [.pin, .pin, .pin]),
     (.builtIn, .preferred, [.reader, .reader, .reader]),
+    // A reader, and no PIN was ever set.
+    (.builtInAlone, .preferred, [.reader, .reader, .reader]),
+    (.builtInAlone, .discouraged, [.touch, .touch, .touch]),
+    (.builtInAlone, .required, [.reader, .reader, .reader]),
     (
       .alwaysUvNothing, .preferred,
       [.refused("uvNotConfigured"), .refused("uvNotConfigured"), .refused("uvNotConfigured")]

@@ -8,7 +8,7 @@ import Testing
 import WebAuthnCore
 
 /// Every algorithm in scope, on keys and signatures made by python's cryptography.
-@Suite struct AlgorithmTests {
+@Suite(.arithmetic) struct AlgorithmTests {
   /// One key and its signature over ``message``.
   struct Vector: Sendable, CustomTestStringConvertible {
     let testDescription: String

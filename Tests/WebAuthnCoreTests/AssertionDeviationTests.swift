@@ -9,7 +9,7 @@ import WebAuthnCore
 
 /// A good assertion passes; with one thing changed it is refused under that thing's own name, or passes for the
 /// reason given.
-@Suite struct AssertionDeviationTests {
+@Suite(.arithmetic) struct AssertionDeviationTests {
   /// One change. Where the change is made before signing the signature stays good.
   struct Deviation: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -229,6 +229,22 @@ import WebAuthnCore
       authenticatorData: answer.authenticatorData, clientDataJSON: answer.clientDataJSON, signature: answer.signature,
       publicKey: .es256(assertion.privateKey.publicKey))
     #expect(warnings.isEmpty)
+  }
+
+  @Test(
+    arguments: [
+      (nil, nil, true), ([], nil, true), ([[1]], [1], true), ([[2], [1]], [1], true), ([[2]], [1], false),
+      ([[1, 0]], [1], false), ([[1]], nil, false), ([[]], [1], false),
+    ] as [([[UInt8]]?, [UInt8]?, Bool)])
+  func allowList(_ list: [[UInt8]]?, _ id: [UInt8]?, _ isGood: Bool) throws {
+    let assertion = try TestAssertion()
+    let answer = try assertion.answer()
+    var verifier = Self.verifier
+    verifier.allowList = list
+    let problems = verifier.problems(
+      credentialID: id, authenticatorData: answer.authenticatorData, clientDataJSON: answer.clientDataJSON,
+      signature: answer.signature, publicKey: .es256(assertion.privateKey.publicKey))
+    #expect(problems.map(\.name) == (isGood ? [] : ["credentialNotAllowed"]))
   }
 
   @Test func embeddingThatIsAllowed() throws {

@@ -8,7 +8,7 @@ import Testing
 import WebAuthnCore
 
 /// Attestation statements of every format: good ones are proven, bad ones have their names.
-@Suite struct AttestationTests {
+@Suite(.arithmetic) struct AttestationTests {
   static let clientDataHash = SHA256.hash(Array("client data".utf8))
 
   @Test(arguments: MadeAttestation.all.indices) func made(_ index: Int) throws {
@@ -111,7 +111,7 @@ import WebAuthnCore
 }
 
 /// The standard's vectors with their root, the captures, and Chromium's.
-@Suite(.enabled(if: Corpus.has("w3c-webauthn3-vectors.json"), "\(Corpus.absent)"))
+@Suite(.arithmetic, .enabled(if: Corpus.has("w3c-webauthn3-vectors.json"), "\(Corpus.absent)"))
 struct AttestationCorpusTests {
   static let root: [UInt8] = {
     let all = CorpusCases.list("w3c-webauthn3-vectors.json", "vectors")

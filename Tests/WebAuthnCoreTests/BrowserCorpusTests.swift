@@ -8,7 +8,7 @@ import Testing
 import WebAuthnCore
 
 /// The standard's own test vectors.
-@Suite(.enabled(if: Corpus.has("w3c-webauthn3-vectors.json"), "\(Corpus.absent)"))
+@Suite(.arithmetic, .enabled(if: Corpus.has("w3c-webauthn3-vectors.json"), "\(Corpus.absent)"))
 struct W3CCorpusTests {
   static let vectors = CorpusCases.list("w3c-webauthn3-vectors.json", "vectors").filter { $0["registration"] != nil }
 
@@ -66,7 +66,7 @@ struct W3CCorpusTests {
 }
 
 /// Registrations and assertions made by Chromium.
-@Suite(.enabled(if: Corpus.has("chromium-vectors.json"), "\(Corpus.absent)"))
+@Suite(.arithmetic, .enabled(if: Corpus.has("chromium-vectors.json"), "\(Corpus.absent)"))
 struct ChromiumCorpusTests {
   static let vectors = CorpusCases.list("chromium-vectors.json", "vectors").filter {
     $0["registration"]?["attestationObject"] != nil

@@ -7,7 +7,7 @@ import Testing
 import WebAuthnCore
 
 /// Laws that hold for every value and for every input.
-@Suite struct CBORPropertyTests {
+@Suite(.arithmetic) struct CBORPropertyTests {
   /// A random value. `inSealProfile` leaves out what Seal does not read.
   static func value(_ random: inout SeededGenerator, depth: Int = 0, inSealProfile: Bool = false) -> CBORValue {
     func integer() -> UInt64 { random.next() >> UInt64.random(in: 0..<64, using: &random) }

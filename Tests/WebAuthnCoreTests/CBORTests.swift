@@ -7,7 +7,7 @@ import Testing
 import WebAuthnCore
 
 /// What the reader takes and what it refuses, each under its name and at its offset.
-@Suite struct CBORTests {
+@Suite(.arithmetic) struct CBORTests {
   /// One input and what must be said of it.
   struct Refusal: Sendable, CustomTestStringConvertible {
     let testDescription: String

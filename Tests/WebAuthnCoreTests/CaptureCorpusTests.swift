@@ -8,7 +8,7 @@ import Testing
 import WebAuthnCore
 
 /// What real keys sent: parsed as recorded, and their signatures verified.
-@Suite(.enabled(if: Corpus.has("real-key-captures.json"), "\(Corpus.absent)"))
+@Suite(.arithmetic, .enabled(if: Corpus.has("real-key-captures.json"), "\(Corpus.absent)"))
 struct CaptureCorpusTests {
   static let captures = CorpusCases.list("real-key-captures.json", "captures")
 

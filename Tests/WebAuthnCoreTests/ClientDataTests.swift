@@ -8,7 +8,7 @@ import Testing
 import WebAuthnCore
 
 /// Client data, written in the standard's form and read strictly.
-@Suite struct ClientDataTests {
+@Suite(.arithmetic) struct ClientDataTests {
   @Test func writesTheStandardsForm() throws {
     let data = ClientData(type: .get, challenge: bytes(hex: "fbff00"), origin: "https://sealmessenger.com")
     #expect(

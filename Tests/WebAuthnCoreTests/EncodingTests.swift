@@ -8,7 +8,7 @@ import Testing
 import WebAuthnCore
 
 /// Hexadecimal and base64, each with exactly one way to write the same bytes.
-@Suite struct EncodingTests {
+@Suite(.arithmetic) struct EncodingTests {
   /// RFC 4648 section 10, in both forms.
   @Test(arguments: [
     ("", "", ""), ("f", "Zg==", "Zg"), ("fo", "Zm8=", "Zm8"), ("foo", "Zm9v", "Zm9v"),

@@ -8,7 +8,7 @@ import Testing
 import WebAuthnCore
 
 /// The one strict reader: one meaning for each text, and a named refusal for every other.
-@Suite struct JSONReaderTests {
+@Suite(.arithmetic) struct JSONReaderTests {
   /// One input and what must be said of it.
   struct Refusal: Sendable, CustomTestStringConvertible {
     let input: [UInt8]

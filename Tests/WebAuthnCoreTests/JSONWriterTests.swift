@@ -8,7 +8,7 @@ import Testing
 import WebAuthnCore
 
 /// The writer, measured against Swift's JSONEncoder, whose bytes Seal's payloads are.
-@Suite struct JSONWriterTests {
+@Suite(.arithmetic) struct JSONWriterTests {
   /// Any JSON value as Codable, so that JSONEncoder can be asked to write it.
   indirect enum Mirror: Codable {
     case null

@@ -9,7 +9,7 @@ import WebAuthnCore
 
 /// A good registration passes; with one thing changed it is refused under that thing's own name, or passes for the
 /// reason given.
-@Suite struct RegistrationDeviationTests {
+@Suite(.arithmetic) struct RegistrationDeviationTests {
   /// One change.
   struct Deviation: Sendable, CustomTestStringConvertible {
     let testDescription: String

@@ -8,7 +8,7 @@ import Testing
 import WebAuthnCore
 
 /// Seal's own vectors: assertions and registrations, with Seal's names.
-@Suite(.enabled(if: Corpus.has("seal-vectors.json"), "\(Corpus.absent)"))
+@Suite(.arithmetic, .enabled(if: Corpus.has("seal-vectors.json"), "\(Corpus.absent)"))
 struct SealCorpusTests {
   static let assertions = CorpusCases.list("seal-vectors.json", "assertions")
   static let registrations = CorpusCases.list("seal-vectors.json", "registration")

@@ -7,7 +7,7 @@ import Testing
 import WebAuthnCore
 
 /// Seal's reading of a registration, rule by rule (FORMATS.md 5b): its names, its order, its leniency.
-@Suite struct SealRegistrationTests {
+@Suite(.arithmetic) struct SealRegistrationTests {
   /// One change of a good registration.
   struct Deviation: Sendable, CustomTestStringConvertible {
     let testDescription: String

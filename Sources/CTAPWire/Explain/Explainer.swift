@@ -27,7 +27,7 @@ public enum Explainer {
 
   private static func cbor(_ item: CBORItem, _ bytes: [UInt8], base: Int) -> Explanation? {
     if item["authData"] != nil || item["fmt"] != nil { return attestationObject(bytes) }
-    if item[1]?.text != nil, item[2]?.bytes != nil { return makeCredential(item) }
+    if item[1]?.text != nil, item[2]?.bytes != nil { return makeCredential(item, bytes) }
     if item[1]?.array != nil, item[3]?.bytes?.count == 16 { return getInfo(item, bytes) }
     if item[2]?.bytes != nil, item[3]?.bytes != nil { return getAssertion(item) }
     if item[1]?.int != nil, item[3]?.int != nil || item[-1] != nil { return coseKey(item) }
@@ -54,14 +54,12 @@ public enum Explainer {
     return explanation
   }
 
-  private static func makeCredential(_ item: CBORItem) -> Explanation {
+  private static func makeCredential(_ item: CBORItem, _ bytes: [UInt8]) -> Explanation {
     var explanation = Explanation("makeCredential reply")
     if let format = item[1] { explanation.add("fmt", text(format), at: format.range, "attestation format") }
     if let data = item[2], let inner = data.bytes {
       describe(inner, at: data.range.upperBound - inner.count, &explanation)
-      let object = AttestationObject.build(
-        format: item[1]?.text ?? "", statement: CBORValue.encode(item[3]?.rewritten ?? .map([])),
-        authenticatorData: inner)
+      let object = AttestationObject.build(makeCredentialReply: item, in: bytes) ?? []
       do { explanation.publicKey = try SealRegistration(attestationObject: object).publicKey.rawRepresentation } catch {
         explanation.fault = error
       }

@@ -38,6 +38,8 @@ public struct ModelProfile: Sendable {
   public var discoverableCapacity = 50
   /// How many fingerprints fit.
   public var fingerprintCapacity = 5
+  /// Fingerprints that were enrolled by other means before the key has a PIN, as some keys do on their own.
+  public var enrolledFingerprints = 0
   /// Samples that enrol a fingerprint.
   public var fingerprintSamples = 3
   /// Credential ids are padded to this many bytes; 0 for as short as they are.

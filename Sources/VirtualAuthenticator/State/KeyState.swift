@@ -66,6 +66,9 @@ final class KeyState {
       profile: profile.name, pinRetries: profile.pinRetries, uvRetries: profile.uvRetries,
       minPINLength: profile.info.minPINLength ?? 4, alwaysUv: profile.info.options["alwaysUv"] ?? false,
       enterpriseAttestation: profile.info.options["ep"] ?? false)
+    for finger in 0..<max(0, min(profile.enrolledFingerprints, profile.fingerprintCapacity)) {
+      facts.fingerprints.append(StoredFingerprint(id: [0, UInt8(truncatingIfNeeded: finger)]))
+    }
   }
 
   init(secret: consuming SecretBytes, pinHash: consuming SecretBytes, facts: Facts) {

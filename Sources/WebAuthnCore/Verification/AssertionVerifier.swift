@@ -19,6 +19,8 @@ public struct AssertionVerifier: Sendable {
   public var requiresUserVerification: Bool
   /// BE at registration, when it is known.
   public var backupEligibleAtRegistration: Bool?
+  /// The credential IDs that were asked; nil or empty for any.
+  public var allowList: [[UInt8]]?
   /// The last counter seen, when it is known; 0 means the key has none.
   public var lastSignCount: UInt32?
 
@@ -36,10 +38,16 @@ public struct AssertionVerifier: Sendable {
   }
 
   /// Everything that is wrong with the assertion, warnings included; empty when it is good.
+  ///
+  /// `credentialID` is what the answer names; it matters where ``allowList`` is given (section 7.2 step 5).
   public func problems(
-    authenticatorData: [UInt8], clientDataJSON: [UInt8], signature: [UInt8], publicKey: CredentialPublicKey
+    credentialID: [UInt8]? = nil, authenticatorData: [UInt8], clientDataJSON: [UInt8], signature: [UInt8],
+    publicKey: CredentialPublicKey
   ) -> [VerificationProblem] {
     var problems: [VerificationProblem] = []
+    if let allowList, !allowList.isEmpty, !allowList.contains(where: { $0 == credentialID }) {
+      problems.append(.credentialNotAllowed)
+    }
     if !publicKey.canVerify {
       problems.append(.algorithmUnknown(publicKey.algorithm))
     } else if let fault = publicKey.formatFault(of: signature) {
@@ -61,11 +69,12 @@ public struct AssertionVerifier: Sendable {
   /// - Returns: the warnings.
   @discardableResult
   public func verify(
-    authenticatorData: [UInt8], clientDataJSON: [UInt8], signature: [UInt8], publicKey: CredentialPublicKey
+    credentialID: [UInt8]? = nil, authenticatorData: [UInt8], clientDataJSON: [UInt8], signature: [UInt8],
+    publicKey: CredentialPublicKey
   ) throws(VerificationFailure) -> [VerificationProblem] {
     let found = problems(
-      authenticatorData: authenticatorData, clientDataJSON: clientDataJSON, signature: signature,
-      publicKey: publicKey)
+      credentialID: credentialID, authenticatorData: authenticatorData, clientDataJSON: clientDataJSON,
+      signature: signature, publicKey: publicKey)
     if let failure = VerificationFailure(found) { throw failure }
     return found
   }
