@@ -29,14 +29,24 @@ public struct Ceremony: Sendable {
     public let challenge: [UInt8]
     /// What Seal's log line says of a registration.
     public let telemetry: RegistrationTelemetry
+
+    /// Whether the key says that the credential can give secrets.
+    var hasPRF: Bool {
+      guard let object = try? AttestationObject(parsing: response.attestationObject),
+        let data = try? AuthenticatorData(parsing: object.authenticatorDataBytes)
+      else { return false }
+      return data.extensions?["hmac-secret"]?.bool == true
+    }
   }
 
   /// Registers: makes a root credential for `name` (FORMATS.md 2). One touch.
+  ///
+  /// - Parameter enablesPRF: the credential must be able to give secrets; `prfUnsupported` when it is not.
   /// - Throws: ``CeremonyError``, or what the key throws.
-  public func register(name: String, excludeList: [CredentialDescriptor] = []) async throws -> Registered {
-    guard (1...64).contains(name.utf8.count),
-      !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-    else { throw CeremonyError.badName }
+  public func register(
+    name: String, excludeList: [CredentialDescriptor] = [], enablesPRF: Bool = false
+  ) async throws -> Registered {
+    try Self.checkName(name)
     let capabilities = try await key.capabilities()
     guard capabilities.supportsES256 else { throw CeremonyError.unsupportedKey(name: capabilities.name) }
     let challenge = Random.bytes(32)
@@ -44,11 +54,20 @@ public struct Ceremony: Sendable {
       RegistrationRequest(
         rpID: Seal.relyingPartyID, rpName: Seal.relyingPartyName, origin: Seal.origin, challenge: challenge,
         userID: Random.bytes(16), userName: name, userDisplayName: name, excludeList: excludeList,
-        userVerification: userVerification))
+        userVerification: userVerification, enablesPRF: enablesPRF))
     let registered = try Self.verify(
       response, challenge: challenge, name: name,
       requiresUserVerification: capabilities.canVerifyUser && userVerification != .discouraged)
+    // A key can promise hmac-secret and then not enable it.
+    if enablesPRF, !registered.hasPRF { throw CeremonyError.prfUnsupported(name: capabilities.name) }
     return registered
+  }
+
+  /// A name that Seal, a key and a terminal can take.
+  static func checkName(_ name: String) throws(CeremonyError) {
+    guard (1...64).contains(name.utf8.count),
+      !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+    else { throw .badName }
   }
 
   /// Checks a registration as Seal and as WebAuthn do, and makes the record.
@@ -83,20 +102,51 @@ public struct Ceremony: Sendable {
   /// - Throws: ``CeremonyError``, or what the key throws.
   public func sign(_ statement: Statement, as record: DirectoryRecord) async throws -> Signed {
     guard let credentialID = record.credentialID else { throw CeremonyError.missingCredentialID }
-    let rootKey: P256.Signing.PublicKey
-    do { rootKey = try P256.Signing.PublicKey(rawRepresentation: record.publicKey) } catch {
-      throw CeremonyError.badRootKey
-    }
-    let commitment = try statement.commitment()
+    return try await sign(statement, credentialID: credentialID, under: try rootKey(record))
+  }
+
+  /// Has one credential sign `statement`, and verifies the answer under its key. One touch.
+  func sign(
+    _ statement: Statement, credentialID: [UInt8], under publicKey: P256.Signing.PublicKey
+  ) async throws -> Signed {
+    let response = try await ask(
+      challenge: try statement.commitment().digest, credentialID: credentialID, under: publicKey,
+      userVerification: userVerification)
+    return Signed(statement: statement, assertion: StoredAssertion(response), evidence: response.evidence)
+  }
+
+  /// Asks one credential, and verifies the answer under its key. One touch.
+  func ask(
+    challenge: [UInt8], credentialID: [UInt8], under publicKey: P256.Signing.PublicKey,
+    userVerification: UserVerificationRequirement, salts: PRFSalts? = nil
+  ) async throws -> AssertionResponse {
     let response = try await key.getAssertion(
       AssertionRequest(
-        rpID: Seal.relyingPartyID, origin: Seal.origin, challenge: commitment.digest,
-        allowList: [CredentialDescriptor(id: credentialID)], userVerification: userVerification))
+        rpID: Seal.relyingPartyID, origin: Seal.origin, challenge: challenge,
+        allowList: [CredentialDescriptor(id: credentialID)], userVerification: userVerification, prfSalts: salts))
     guard response.credentialID == credentialID else { throw CeremonyError.unexpectedCredential }
-    let assertion = StoredAssertion(response)
-    let problems = assertion.problems(under: rootKey, for: commitment, origins: [Seal.origin])
-    guard problems.allSatisfy(\.isWarning) else { throw CeremonyError.verificationFailed(problems) }
-    return Signed(statement: statement, assertion: assertion, evidence: response.evidence)
+    try Self.check(
+      response, challenge: challenge, under: publicKey, requiresUserVerification: userVerification == .required)
+    return response
+  }
+
+  /// Checks an answer as Seal and as WebAuthn do.
+  static func check(
+    _ response: AssertionResponse, challenge: [UInt8], under publicKey: P256.Signing.PublicKey,
+    requiresUserVerification: Bool = false
+  ) throws(CeremonyError) {
+    let problems = AssertionVerifier(
+      rpID: Seal.relyingPartyID, challenge: challenge, origins: [Seal.origin],
+      requiresUserVerification: requiresUserVerification
+    ).problems(
+      authenticatorData: response.authenticatorData, clientDataJSON: response.clientDataJSON,
+      signature: response.signature, publicKey: .es256(publicKey))
+    guard problems.allSatisfy(\.isWarning) else { throw .verificationFailed(problems) }
+  }
+
+  /// The root's key.
+  func rootKey(_ record: DirectoryRecord) throws(CeremonyError) -> P256.Signing.PublicKey {
+    do { return try P256.Signing.PublicKey(rawRepresentation: record.publicKey) } catch { throw .badRootKey }
   }
 
   /// A statement that a root has just signed, verified.

@@ -22,6 +22,18 @@ public enum CeremonyError: NamedError, Hashable {
   case badRootKey
   /// The key does not make ES256 credentials.
   case unsupportedKey(name: String)
+  /// The key cannot hold a secret for somebody (no hmac-secret), or did not enable it.
+  case prfUnsupported(name: String)
+  /// The key has neither a PIN nor enrolled verification, and this act needs one.
+  case uvNotConfigured(name: String)
+  /// The key gave no secret although it was asked to.
+  case prfMissing
+  /// The lock was made with user verification and the key answered without it, or the other way round.
+  case uvMismatch(enrolledWith: Bool)
+  /// The identity carries no locked halves.
+  case notSponsored
+  /// The root has revoked the device.
+  case deviceRevoked
 
   public var name: String {
     switch self {
@@ -32,6 +44,12 @@ public enum CeremonyError: NamedError, Hashable {
     case .missingCredentialID: "missingCredentialID"
     case .badRootKey: "badRootKey"
     case .unsupportedKey: "es256Unsupported"
+    case .prfUnsupported: "prfUnsupported"
+    case .uvNotConfigured: "uvNotConfigured"
+    case .prfMissing: "prfMissing"
+    case .uvMismatch: "uvMismatch"
+    case .notSponsored: "notSponsored"
+    case .deviceRevoked: "deviceRevoked"
     }
   }
 
@@ -45,6 +63,15 @@ public enum CeremonyError: NamedError, Hashable {
     case .missingCredentialID: "The identity file holds no credential ID, so the key cannot be asked for it."
     case .badRootKey: "The identity file's public key is not a valid key."
     case .unsupportedKey(let name): "\(name) does not make ES256 credentials, the only kind Seal takes."
+    case .prfUnsupported(let name): "\(name) cannot hold a secret for somebody: it has no hmac-secret."
+    case .uvNotConfigured(let name): "\(name) has no PIN and no fingerprint, and a key for somebody else needs one."
+    case .prfMissing: "The key gave no secret although it was asked to."
+    case .uvMismatch(true):
+      "The lock was made with the PIN or a fingerprint, and the key answers without: that gives another secret."
+    case .uvMismatch(false):
+      "The lock was made without PIN or fingerprint, and the key answers only with one: that gives another secret."
+    case .notSponsored: "The identity carries no locked halves: it was not registered for somebody else."
+    case .deviceRevoked: "The root has revoked the device that these halves belong to."
     }
   }
 
@@ -57,13 +84,23 @@ public enum CeremonyError: NamedError, Hashable {
     case .missingCredentialID: "Use the identity file that the registration wrote."
     case .badRootKey: "Get the identity file again from where it came from."
     case .unsupportedKey: "Use another key."
+    case .prfUnsupported: "Use a key that has it, such as a YubiKey 5. Nothing has been written."
+    case .uvNotConfigured: "Set a PIN first: sealkey pin set. Nothing has been touched."
+    case .prfMissing: "Check the PIN and try again; if it stays, the key cannot be used for this."
+    case .uvMismatch(true): "Use the key that was registered; if it was reset, it cannot open this any more."
+    case .uvMismatch(false): "Turn off 'always verify' on the key, or use it where it was registered."
+    case .notSponsored: "Give the identity file that 'sealkey sponsor' wrote, or the directory's record with its locks."
+    case .deviceRevoked: "There is nothing to open: the identity must be made again."
     }
   }
 
   public var kind: FaultKind {
     switch self {
     case .badName: .usage
-    case .unsupportedKey: .noKey
+    case .unsupportedKey, .prfUnsupported: .noKey
+    case .uvNotConfigured, .uvMismatch: .userVerification
+    case .notSponsored, .deviceRevoked: .refused
+    case .prfMissing: .key
     case .missingCredentialID, .badRootKey: .file
     default: .bad
     }

@@ -45,7 +45,8 @@ struct Command: Sendable {
 
   /// All verbs, in the order of the help.
   static let all: [Command] = [
-    .list, .info, .register, .endorse, .tap, .verify, .inspect, .commitment, .pin, .demo, .virtual,
+    .list, .info, .register, .endorse, .sponsor, .unlock, .tap, .capsule, .verify, .inspect, .commitment, .pin, .demo,
+    .virtual,
   ]
 
   /// How it is used.

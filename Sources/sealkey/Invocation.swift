@@ -71,6 +71,9 @@ struct Invocation: Sendable {
   /// Something for the person, on stderr.
   func say(_ text: String) { if !isQuiet { Console.note(text) } }
 
+  /// Seconds since 1970.
+  var now: Int64 { Int64(time(nil)) }
+
   func required(_ name: String) throws(UsageError) -> String {
     guard let value = options[name] else { throw .missingOption(name) }
     return value
@@ -116,6 +119,11 @@ struct Invocation: Sendable {
     for line in summary { say(line) }
     if artefact.isSimulated { say("Simulated: a virtual key made this. It is no real key's word.") }
     return Outcome(text: text, json: .object(json))
+  }
+
+  /// A capsule from a file.
+  func capsule(_ path: String) throws -> Capsule {
+    try Capsule(parsing: AtomicFile.read(path, limit: Capsule.maximumSize))
   }
 
   /// An identity record from a file.

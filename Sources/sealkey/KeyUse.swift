@@ -16,10 +16,44 @@ extension Invocation {
   ) async throws -> R {
     let (endpoint, host) = try await endpoint()
     defer { host?.stop() }
+    return try await use(endpoint, touches, rememberedPIN(), body)
+  }
+
+  /// Uses a key, closes it, opens the same one again and uses it once more. The PIN is asked for once.
+  func withKeyTwice<A: Sendable, B: Sendable>(
+    touches: Int, _ first: @Sendable (KeySession) async throws -> A,
+    then second: @Sendable (A, KeySession) async throws -> B
+  ) async throws -> B {
+    let pin = rememberedPIN()
+    let (endpoint, host) = try await endpoint()
+    let made: A
+    do {
+      made = try await use(endpoint, touches, pin) { _, session in try await first(session) }
+      host?.stop()
+    } catch {
+      host?.stop()
+      throw error
+    }
+    // The virtual key is unplugged and plugged in again; any other is where it was.
+    let (again, secondHost) = try host.map { try replugged($0) } ?? (endpoint, nil)
+    defer { secondHost?.stop() }
+    return try await use(again, 1, pin) { _, session in try await second(made, session) }
+  }
+
+  /// The PIN, asked for at most once in this run.
+  private func rememberedPIN() -> PINProvider {
+    let memory = RememberedPIN(PINEntry.provider(pinDescriptor, isQuiet: isQuiet))
+    return { request in try await memory.ask(request) }
+  }
+
+  private func use<R: Sendable>(
+    _ endpoint: KeyEndpoint, _ touches: Int, _ pin: @escaping PINProvider,
+    _ body: @Sendable (SecurityKey, KeySession) async throws -> R
+  ) async throws -> R {
     let key = SecurityKey(endpoint, timings: timings, pinTriesFloor: options.has("last-tries") ? 0 : 3)
     let conversation = Task { await converse(key, touches) }
     do {
-      let result = try await body(key, KeySession(key, pin: PINEntry.provider(pinDescriptor, isQuiet: isQuiet)))
+      let result = try await body(key, KeySession(key, pin: pin))
       await key.close()
       await conversation.value
       return result
@@ -100,10 +134,19 @@ extension Invocation {
   func virtualKey(_ model: String?) throws -> (KeyEndpoint, VirtualKeyHost?) {
     let state = "\(try madeDataDirectory())/virtual-key" + (model.map { "-\($0)" } ?? "")
     let key = try makeVirtualKey(model, storage: .file(path: state))
+    return try plugged(key)
+  }
+
+  private func plugged(_ key: VirtualAuthenticator) throws -> (KeyEndpoint, VirtualKeyHost?) {
     let (descriptor, host) = try VirtualKeyHost.inProcess(key)
     return (
       .reports(id: "virtual", name: "virtual key", kindName: "virtual", isSimulated: true) { descriptor }, host
     )
+  }
+
+  private func replugged(_ host: VirtualKeyHost) throws -> (KeyEndpoint, VirtualKeyHost?) {
+    host.key.powerCycle()
+    return try plugged(host.key)
   }
 
   func makeVirtualKey(_ model: String?, storage: VirtualAuthenticator.Storage) throws -> VirtualAuthenticator {

@@ -66,6 +66,26 @@ enum PINEntry {
   }
 }
 
+/// A PIN for the acts of one run: asked for once, kept in locked memory, wiped when the run lets go of it.
+actor RememberedPIN {
+  private final class Box: Sendable {
+    let pin: SecretBytes
+    init(_ pin: consuming SecretBytes) { self.pin = pin }
+  }
+
+  private let provider: PINProvider
+  private var box: Box?
+
+  init(_ provider: @escaping PINProvider) { self.provider = provider }
+
+  func ask(_ request: PINRequest) async throws -> SecretBytes {
+    if let box { return box.pin.clone() }
+    let asked = Box(try await provider(request))
+    box = asked
+    return asked.pin.clone()
+  }
+}
+
 /// Why no PIN came.
 enum PINEntryError: NamedError, Hashable {
   /// Nothing was typed.

@@ -10,25 +10,6 @@ import Testing
 import VirtualAuthenticator
 import WebAuthnCore
 
-/// A key whose answers can be changed on their way.
-private struct TamperedKey: CeremonyKey {
-  let real: KeySession
-  var registration: @Sendable (inout RegistrationResponse) -> Void = { _ in }
-  var assertion: @Sendable (inout AssertionResponse) -> Void = { _ in }
-
-  func capabilities() async throws -> KeyCapabilities { try await real.capabilities() }
-  func makeCredential(_ request: RegistrationRequest) async throws -> RegistrationResponse {
-    var response = try await real.makeCredential(request)
-    registration(&response)
-    return response
-  }
-  func getAssertion(_ request: AssertionRequest) async throws -> AssertionResponse {
-    var response = try await real.getAssertion(request)
-    assertion(&response)
-    return response
-  }
-}
-
 /// The ceremonies verify what the key says before they hand anything out.
 @Suite struct CeremonyTests {
   private func withKey(_ body: (KeySession) async throws -> Void) async throws {

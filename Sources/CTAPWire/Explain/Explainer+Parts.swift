@@ -116,16 +116,7 @@ extension Explainer {
   }
 
   /// Text from outside must not steer a terminal: no controls, nothing invisible, nothing that turns the direction.
-  static func printable(_ text: String) -> String {
-    String(
-      String.UnicodeScalarView(
-        text.unicodeScalars.map { scalar in
-          switch scalar.properties.generalCategory {
-          case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned: "\u{FFFD}"
-          default: scalar
-          }
-        }))
-  }
+  static func printable(_ text: String) -> String { text.printable }
 
   private static func uuid(_ bytes: [UInt8]) -> String {
     guard bytes.count == 16 else { return Hex.encode(bytes) }

@@ -75,6 +75,14 @@ public enum AtomicFile {
     try finish(descriptor, failure, temporary, path, replacing)
   }
 
+  /// Whether a new file of that name could be made now: for asking before a person touches a key.
+  /// - Throws: ``FileError``: `exists`, or `unwritable` when the folder is not there or not writable.
+  public static func checkCanMake(_ path: String) throws(FileError) {
+    guard !path.isEmpty else { throw .notFound(path: path) }
+    if access(path, F_OK) == 0 { throw .exists(path: path) }
+    guard access(directory(of: path), W_OK | X_OK) == 0 else { throw .unwritable(path: path, errno: errno) }
+  }
+
   private static func write(
     _ path: String, mode: mode_t, replacing: Bool, _ body: (Int32) -> Int32?
   ) throws(FileError) {

@@ -68,9 +68,15 @@ public final class SyntheticEstate {
     }
   }
 
-  /// How long the story takes until it is released, in seconds: subtract it from now to choose a start.
-  public static func duration(of policy: ReleasePolicy) -> Int64 {
-    (21 + policy.silenceDays + policy.warningDays + policy.graceDays + 10) * day
+  /// How long the story takes up to a stage, in seconds: subtract it from now to choose a start.
+  public static func duration(of policy: ReleasePolicy, upTo stage: Stage = .released) -> Int64 {
+    var sum = 21 * day + 2 * 60 + 3600
+    if stage >= .overdue { sum += policy.silenceDays * day + 3600 }
+    if stage >= .claimed { sum += day }
+    if stage >= .open { sum += (policy.warningDays + policy.graceDays) * day }
+    if stage >= .authorized { sum += policy.threshold * day / 2 }
+    if stage >= .released { sum += day }
+    return sum
   }
 
   /// Writes everything up to a stage. The order of holders matters: the second opens the claim, the others tap first.

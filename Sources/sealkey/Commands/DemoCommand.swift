@@ -13,10 +13,23 @@ import WebAuthnCore
 extension Command {
   static let demo = Command(
     "demo", "Do the whole job on the built-in virtual key: register, endorse, tap, verify.",
-    options: [OptionSpec("dir", "DIR", "where to put the files (sealkey-demo)")],
-    examples: ["sealkey demo", "sealkey demo --dir /tmp/demo --json"]
+    options: [
+      OptionSpec("dir", "DIR", "where to put the files (sealkey-demo)"),
+      OptionSpec("capsule", "FILE", "write a whole made-up estate there instead"),
+      OptionSpec("stage", "STAGE", "how far its story goes: sealed, overdue, claimed, open, authorized, released"),
+      OptionSpec("people", "DIR", "keep everybody's virtual key, identity and device there, to play them"),
+    ],
+    examples: [
+      "sealkey demo", "sealkey demo --dir /tmp/demo --json",
+      "sealkey demo --capsule estate.capsule --stage open --people people",
+    ]
   ) { invocation in
     try invocation.noOperands()
+    if let path = invocation.options["capsule"] {
+      if invocation.options.has("dir") { throw UsageError.conflict("capsule", "dir") }
+      return try await DemoCapsule.write(path, invocation)
+    }
+    for option in ["stage", "people"] where invocation.options.has(option) { throw UsageError.missingOption("capsule") }
     let folder = invocation.options["dir"] ?? "sealkey-demo"
     if mkdir(folder, 0o755) != 0, errno != EEXIST { throw FileError.unwritable(path: folder, errno: errno) }
     let session = try VirtualSession(invocation)

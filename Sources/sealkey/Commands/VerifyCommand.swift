@@ -19,7 +19,13 @@ extension Command {
     ]
   ) { invocation in
     let path = try invocation.operand("The file")
-    let artefact = try Artefact(parsing: AtomicFile.read(path))
+    let bytes = try AtomicFile.read(path, limit: Capsule.maximumSize)
+    let artefact = try Artefact(parsing: bytes)
+    if artefact.kind == .capsule {
+      let capsule = try Capsule(parsing: bytes)
+      let verified = await CapsuleVerifier(try invocation.capsuleContext(capsule)).verify(capsule)
+      return CapsuleVerb.verdict(path, capsule, verified, verified.report)
+    }
     let key = try invocation.hex("public-key", count: 64)
     let report: VerificationReport
     if let challenge = try invocation.hex("challenge") {
@@ -34,12 +40,7 @@ extension Command {
       }
       report = try artefact.verify(context)
     }
-    let words: [VerificationReport.Check.Outcome: String] = [
-      .good: "good", .bad: "BAD ", .warning: "note", .note: "note",
-    ]
-    var lines = report.checks.map {
-      "\(words[$0.outcome] ?? "?")  \($0.explanation)\($0.outcome == .bad ? " [\($0.name)]" : "")"
-    }
+    var lines = report.lines
     lines.append(report.isGood ? "\(path): good." : "\(path): NOT good.")
     return Outcome(
       text: lines.joined(separator: "\n"),

@@ -1,0 +1,155 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import SealCeremonies
+import SealFormats
+import SecurityKeys
+import WebAuthnCore
+
+extension Command {
+  static let sponsor = Command(
+    "sponsor", "Register a key for somebody else: it will be their identity, and opens what is left for them.",
+    options: [
+      OptionSpec("name", "NAME", "their name as others will see it"),
+      OptionSpec("out", "FILE", "where the identity record goes, with the locked halves in it"),
+      OptionSpec("lock", "FILE", "where the lock goes by itself, to hand over (beside --out)"),
+      OptionSpec("sheet", "FILE", "where the sheet to print and hand over goes (beside --out)"),
+      OptionSpec("no-prove", nil, "do not ask the key a second time; the lock may then not open when it matters"),
+    ],
+    examples: ["sealkey sponsor --name Emma --out emma.json"]
+  ) { invocation in
+    try invocation.noOperands()
+    let name = try invocation.required("name")
+    let files = try SponsoredFiles(invocation)
+    let proves = !invocation.options.has("no-prove")
+    let first: @Sendable (KeySession) async throws -> Ceremony.Sponsored = { session in
+      invocation.say("The first touch makes an identity for \(name) on this key.")
+      invocation.say("The second lets the key lock fresh private halves, which only this key will open.")
+      return try await Ceremony(key: session).sponsor(name: name, at: SealDate(epoch: invocation.now))
+    }
+    let sponsored: Ceremony.Sponsored
+    if proves {
+      sponsored = try await invocation.withKeyTwice(touches: 2, first) { made, session in
+        invocation.say("The key was closed and opened again. The last touch shows that it opens the lock.")
+        // What it opens is wiped at the end of this line.
+        _ = try await Ceremony(key: session).unlock(made.record)
+        return made
+      }
+    } else {
+      sponsored = try await invocation.withKey(touches: 2) { _, session in try await first(session) }
+    }
+    return try files.write(sponsored, isProven: proves, invocation)
+  }
+}
+
+/// The three files of a sponsored identity. None holds a secret; all are for their owner alone all the same.
+private struct SponsoredFiles {
+  let record: String
+  let lock: String
+  let sheet: String
+
+  /// Refuses before any touch what could not be written afterwards.
+  init(_ invocation: Invocation) throws {
+    record = try invocation.required("out")
+    let stem = record.hasSuffix(".json") ? String(record.dropLast(5)) : record
+    lock = invocation.options["lock"] ?? "\(stem)-lock.json"
+    sheet = invocation.options["sheet"] ?? "\(stem)-handover.txt"
+    guard Set([record, lock, sheet]).count == 3 else { throw UsageError.conflict("lock", "sheet") }
+    for path in [record, lock, sheet] { try AtomicFile.checkCanMake(path) }
+  }
+
+  func write(_ sponsored: Ceremony.Sponsored, isProven: Bool, _ invocation: Invocation) throws -> Outcome {
+    let made = sponsored.record
+    let evidence = sponsored.registered.response.evidence
+    let artefact = sponsored.registered.artefact
+    let locked = sponsored.signed.artefact(sponsored.endorsement, for: made, isSimulated: artefact.isSimulated)
+    let text = HandOverSheet.text(
+      for: made, keyName: evidence.name, isProven: isProven, isSimulated: artefact.isSimulated, at: invocation.now)
+    // The record comes last: when it is there, everything is.
+    try AtomicFile.write(locked.encoded(pretty: true), to: lock, mode: 0o600, replacing: false)
+    try AtomicFile.write(Array(text.utf8), to: sheet, mode: 0o600, replacing: false)
+    try AtomicFile.write(artefact.encoded(pretty: true), to: record, mode: 0o600, replacing: false)
+    var lines = [
+      "Registered this key for \(made.displayName) as \(made.rootHash.prefix(16))...",
+      "  \(record): the identity, with the locked halves. A phone with Seal must publish it.",
+      "  \(lock): the lock by itself. Hand it over too: without it and without the directory nothing opens.",
+      "  \(sheet): print it and hand it over with the key.",
+      "You know this key's PIN. Tell \(made.displayName) to change it; the secret survives the change.",
+    ]
+    if !isProven {
+      lines.append("The lock was NOT proven with the key: run sealkey unlock \(record) before relying on it.")
+    }
+    if artefact.isSimulated { lines.append("Simulated: a virtual key made this. It is no real key's word.") }
+    return Outcome(
+      text: lines.joined(separator: "\n"),
+      json: .object([
+        ("kind", .string("identityRecord")), ("simulated", .bool(artefact.isSimulated)),
+        ("rootHash", .string(made.rootHash)), ("publicKeyHex", .hex(made.publicKey)),
+        ("devicePublicKeyHex", .hex(sponsored.endorsement.devicePublicKey)), ("proven", .bool(isProven)),
+        ("file", .string(record)), ("lockFile", .string(lock)), ("sheetFile", .string(sheet)),
+        ("telemetry", .string(sponsored.registered.telemetry.line)),
+      ]))
+  }
+}
+
+extension Command {
+  static let unlock = Command(
+    "unlock", "Show that a key opens the identity that was registered on it. Nothing is kept.", operands: "FILE",
+    options: [
+      OptionSpec("identity", "FILE", "the identity record, when FILE is the lock alone and does not say whose it is")
+    ],
+    examples: ["sealkey unlock emma.json", "sealkey unlock emma-lock.json"]
+  ) { invocation in
+    let path = try invocation.operand("The identity record or the lock file")
+    let (record, simulated) = try invocation.sponsoredRecord(path)
+    return try await invocation.withKey(touches: 1) { _, session in
+      invocation.say("Touching the key opens the private halves of \(record.displayName) for a moment.")
+      let opened = try await Ceremony(key: session).unlock(record)
+      let isSimulated = simulated || opened.evidence.isSimulated
+      let whole = opened.match == .whole
+      let form = opened.saltForm
+      var lines = [
+        "This key opens the identity of \(record.displayName). Both public halves are those that its root endorsed."
+      ]
+      if !whole {
+        lines.append("The ML-KEM half could not be compared: this computer's OpenSSL does not offer ML-KEM-768.")
+      }
+      lines.append(
+        form == .hashed
+          ? "The salt was used as WebAuthn says (hashed)." : "The salt was used as it is (raw), not as WebAuthn says.")
+      lines.append("Nothing was kept.")
+      if isSimulated { lines.append("Simulated: a virtual key had a part in this.") }
+      return Outcome(
+        text: lines.joined(separator: "\n"),
+        json: .object([
+          ("opened", .bool(true)), ("simulated", .bool(isSimulated)), ("rootHash", .string(record.rootHash)),
+          ("displayName", .string(record.displayName)), ("saltForm", .string(form.rawValue)),
+          ("wholeBundleCompared", .bool(whole)), ("stored", .bool(false)),
+        ]))
+    }
+  }
+}
+
+extension Invocation {
+  /// A record with locked halves: from the record itself, or from the lock and what stands beside it.
+  func sponsoredRecord(_ path: String) throws -> (record: DirectoryRecord, isSimulated: Bool) {
+    let artefact = try Artefact(parsing: AtomicFile.read(path))
+    guard artefact.kind == .endorsement else {
+      return (try artefact.shape(.identityRecord), artefact.isSimulated)
+    }
+    let endorsement: DeviceEndorsement = try artefact.shape(.endorsement)
+    if let file = options["identity"] {
+      var (record, simulated) = try record(file)
+      record.deviceEndorsements = [endorsement]
+      return (record, simulated || artefact.isSimulated)
+    }
+    guard let key = artefact.evidence?.rootPublicKey, let id = artefact.evidence?.credentialID, key.count == 64 else {
+      throw UsageError.missingOption("identity")
+    }
+    let identity = RootIdentity(
+      credentialID: id, publicKey: key, tier: .verified,
+      displayName: String(RootIdentity.rootHash(of: id).prefix(16)))
+    return (DirectoryRecord(identity: identity, deviceEndorsements: [endorsement]), artefact.isSimulated)
+  }
+}

@@ -1,0 +1,110 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import TestSupport
+import Testing
+import WebAuthnCore
+
+/// A whole made-up estate, and what the program says of it.
+@Suite struct CapsuleCommandTests {
+  @Test(
+    arguments: [
+      ("sealed", "active"), ("overdue", "overdue"), ("claimed", "warning"), ("open", "claimOpen"),
+      ("authorized", "authorized"), ("released", "released"),
+    ])
+  func everyStageIsWhatItSays(_ stage: String, _ state: String) throws {
+    let folder = try TemporaryFolder()
+    let file = "\(folder.path)/e.capsule"
+    let data = ["--data-dir", "\(folder.path)/data"]
+    let made = try Sealkey.run(["demo", "--capsule", file, "--stage", stage] + data)
+    #expect(made.code == 0, "\(made.err)")
+    #expect(made.json["simulated"]?.bool == true)
+    #expect(made.json["identities"]?.array?.allSatisfy { $0["name"]?.string?.contains("(simulated)") == true } == true)
+    for options in [[], ["--strict"]] {
+      let checked = try Sealkey.run(["capsule", "verify", file] + options + data)
+      #expect(checked.code == 0, "\(checked.json)")
+      #expect(checked.json["ok"]?.bool == true)
+    }
+    let shown = try Sealkey.run(["capsule", "show", file] + data)
+    #expect(shown.code == 0)
+    #expect(shown.json["byStatedTimes"]?["state"]?.string == state)
+    #expect(try Sealkey.run(["verify", file] + data).code == 0)
+    let text = try Program.run(Program.sealkey, ["capsule", "show", file] + data).out
+    for words in ["The rule", "Where it stands", state, "^ now", "key holder  Karin (simulated)"] {
+      #expect(text.contains(words), "\(words)")
+    }
+  }
+
+  static let here = #filePath.split(separator: "/").dropLast(2).joined(separator: "/")
+
+  @Test(.enabled(if: Program.python != nil || Program.isCI, "set SEALKEY_PYTHON, or run make test"))
+  func pythonAcceptsTheWholeEstate() throws {
+    let python = try #require(Program.python, "CI needs SEALKEY_PYTHON: Tools/python-env.sh prints one")
+    let folder = try TemporaryFolder()
+    let file = "\(folder.path)/e.capsule"
+    #expect(try Sealkey.run(["demo", "--capsule", file]).code == 0)
+    let script = "/\(Self.here)/Integration/python/verify_capsule.py"
+    let result = try Program.run(python, [script, file])
+    #expect(result.code == 0, "\(result.out)\(result.err)")
+    try spoil(file)
+    #expect(try Program.run(python, [script, file]).code != 0)
+  }
+
+  /// One bit of the last event's signature.
+  private func spoil(_ file: String) throws {
+    let text = try Sealkey.text(file)
+    let signature = try #require(
+      try JSONReader.parse(Array(text.utf8))["events"]?.array?.last?["signatureHex"]?.string)
+    let changed = signature.dropLast() + (signature.last == "0" ? "1" : "0")
+    try Sealkey.put(text.replacing(signature, with: changed), file)
+  }
+
+  @Test func aChangedBitIsSeen() throws {
+    let folder = try TemporaryFolder()
+    let file = "\(folder.path)/e.capsule"
+    let data = ["--data-dir", "\(folder.path)/data"]
+    #expect(try Sealkey.run(["demo", "--capsule", file, "--stage", "sealed"]).code == 0)
+    try spoil(file)
+    for verb in [["capsule", "verify"], ["capsule", "show"], ["verify"]] {
+      let checked = try Sealkey.run(verb + [file] + data)
+      #expect(checked.code == 1)
+      #expect(checked.json["ok"]?.bool == false)
+    }
+    let names = try Sealkey.run(["capsule", "verify", file] + data).json["checks"]?.array?.compactMap {
+      $0["outcome"]?.string == "bad" ? $0["name"]?.string : nil
+    }
+    #expect(names == ["signatureDoesNotMatch"])
+  }
+
+  @Test func mergingUnites() throws {
+    let folder = try TemporaryFolder()
+    let (file, other, out) = ("\(folder.path)/e", "\(folder.path)/o", "\(folder.path)/both")
+    let data = ["--data-dir", "\(folder.path)/data"]
+    #expect(try Sealkey.run(["demo", "--capsule", file]).code == 0)
+    #expect(try Sealkey.run(["demo", "--capsule", other, "--stage", "sealed"]).code == 0)
+    let merged = try Sealkey.run(["capsule", "merge", file, file, "--out", out] + data)
+    #expect(merged.code == 0, "\(merged.json)")
+    #expect(merged.json["added"]?.array?.last?.int == 0)
+    #expect(try Sealkey.text(out) == Sealkey.text(file))
+    let foreign = try Sealkey.run(["capsule", "merge", file, other, "--out", "\(folder.path)/x"] + data)
+    #expect(foreign.error == "otherEstate")
+    #expect(foreign.code == 6)
+    #expect(try !Sealkey.exists("\(folder.path)/x"))
+  }
+
+  @Test(
+    arguments: [
+      (["capsule"], "missingOperand"), (["capsule", "verify"], "missingOperand"),
+      (["capsule", "burn", "x"], "badValue"), (["capsule", "verify", "/dev/null", "y"], "extraOperand"),
+      (["capsule", "verify", "/dev/null"], "jsonTruncated"), (["capsule", "show", "/nonexistent"], "fileNotFound"),
+      (["capsule", "merge", "/dev/null"], "missingOption"),
+      (["capsule", "verify", "/dev/null", "--owner-key", "00"], "jsonTruncated"),
+      (["demo", "--stage", "open"], "missingOption"),
+      (["demo", "--capsule", "/tmp/x", "--stage", "soon"], "badValue"),
+      (["demo", "--capsule", "/nonexistent/x"], "fileUnwritable"),
+    ] as [([String], String)])
+  func wrongUse(_ arguments: [String], _ name: String) throws {
+    #expect(try Sealkey.run(arguments).error == name)
+  }
+}

@@ -1,0 +1,103 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import TestSupport
+import Testing
+import WebAuthnCore
+
+/// A key for somebody else, as a person makes and tries one.
+@Suite struct SponsorCommandTests {
+  @Test func sponsorAndUnlock() throws {
+    let folder = try TemporaryFolder()
+    let key = ["--key", "virtual", "--data-dir", "\(folder.path)/key"]
+    let record = "\(folder.path)/emma.json"
+    let sponsor = ["sponsor", "--name", "Emma", "--out", record] + key
+    // Without a PIN nothing is touched and nothing is written.
+    let early = try Sealkey.run(sponsor, pin: "2468")
+    #expect(early.error == "uvNotConfigured")
+    #expect(early.code == 4)
+    #expect(!early.err.contains("Touch the key"))
+    #expect(try !Sealkey.exists(record))
+
+    #expect(try Sealkey.run(["pin", "set"] + key, pin: "2468").code == 0)
+    let made = try Sealkey.run(sponsor, pin: "2468")
+    #expect(made.code == 0, "\(made.err)")
+    #expect(made.json["proven"]?.bool == true)
+    #expect(made.json["simulated"]?.bool == true)
+    let lock = try #require(made.json["lockFile"]?.string)
+    let sheet = try #require(made.json["sheetFile"]?.string)
+    for file in [record, lock, sheet] { #expect(try Sealkey.mode(file) == "600") }
+    #expect(made.err.components("Touch the key now") == 3)
+
+    for file in [record, lock] {
+      let opened = try Sealkey.run(["unlock", file] + key, pin: "2468")
+      #expect(opened.code == 0, "\(file): \(opened.err)")
+      #expect(opened.json["saltForm"]?.string == "hashed")
+      #expect(opened.json["rootHash"]?.string == made.json["rootHash"]?.string)
+      #expect(try Sealkey.run(["verify", file]).code == 0)
+    }
+    // Another computer that has only the lock's own JSON needs the identity too.
+    let seal = try #require(try JSONReader.parse(Array(Sealkey.text(lock).utf8))["seal"])
+    try Sealkey.put(String(decoding: JSONWriter.write(seal), as: UTF8.self), "\(folder.path)/raw.json")
+    #expect(try Sealkey.run(["unlock", "\(folder.path)/raw.json"] + key, pin: "2468").error == "missingOption")
+    let raw = try Sealkey.run(["unlock", "\(folder.path)/raw.json", "--identity", record] + key, pin: "2468")
+    #expect(raw.code == 0)
+
+    // Nothing is overwritten, and that is known before the touch.
+    let again = try Sealkey.run(sponsor, pin: "2468")
+    #expect(again.error == "fileExists")
+    #expect(again.code == 7)
+    #expect(!again.err.contains("Touch the key"))
+
+    let wrong = try Sealkey.run(["unlock", record] + key, pin: "1357")
+    #expect(wrong.error == "pinInvalid")
+    #expect(wrong.code == 4)
+    let stranger = try Sealkey.run(["unlock", record, "--key", "virtual", "--data-dir", "\(folder.path)/other"])
+    #expect(stranger.error == "uvMismatch")
+  }
+
+  @Test func theSheetSaysWhatMustBeKnown() throws {
+    let folder = try TemporaryFolder()
+    let key = ["--key", "virtual", "--data-dir", "\(folder.path)/key"]
+    _ = try Sealkey.run(["pin", "set"] + key, pin: "2468")
+    let made = try Sealkey.run(
+      ["sponsor", "--name", "Emma", "--out", "\(folder.path)/e.json", "--no-prove"] + key, pin: "2468")
+    #expect(made.json["proven"]?.bool == false)
+    let sheet = try Sealkey.text("\(folder.path)/e-handover.txt")
+    for words in [
+      "FOR Emma", "SIMULATED", "knows its PIN is you", "knows the PIN until you change it",
+      "does not change the secret",
+      "held them for a moment", "Never reset the key", "sealkey unlock", "NOT asked a second time",
+    ] {
+      #expect(sheet.contains(words), "\(words)")
+    }
+    #expect(!sheet.contains("2468"))
+    #expect(sheet.split(separator: "\n").allSatisfy { $0.count <= 80 })
+  }
+
+  @Test(
+    arguments: [
+      (["sponsor", "--out", "/tmp/x.json"], "missingOption"), (["sponsor", "--name", "E"], "missingOption"),
+      (["sponsor", "--name", "E", "--out", "/nonexistent/x.json"], "fileUnwritable"),
+      (["sponsor", "--name", "E", "--out", "/tmp/x-y.json", "--lock", "/tmp/x-y.json"], "conflictingOptions"),
+      (["unlock"], "missingOperand"), (["unlock", "/nonexistent"], "fileNotFound"),
+      (["unlock", "/dev/null"], "jsonTruncated"),
+    ] as [([String], String)])
+  func wrongUse(_ arguments: [String], _ name: String) throws {
+    #expect(try Sealkey.run(arguments + ["--key", "virtual", "--data-dir", "/nonexistent"]).error == name)
+  }
+}
+
+extension String {
+  /// How often a text occurs.
+  func components(_ text: String) -> Int {
+    var count = 0
+    var rest = self[...]
+    while let range = rest.firstRange(of: text) {
+      count += 1
+      rest = rest[range.upperBound...]
+    }
+    return count
+  }
+}
