@@ -4,6 +4,7 @@
 
 import CTAPWire
 import Glibc
+import WebAuthnCore
 
 /// A virtual key as a contactless card (CTAP 2.1 section 11.3): SELECT, NFCCTAP_MSG in extended or chained APDUs, GET
 /// RESPONSE, polling with 91xx, and U2F.
@@ -171,7 +172,9 @@ public final class VirtualCard: SmartCard {
 
   private func isCeremony(_ request: [UInt8]) -> Bool {
     switch request.first.flatMap(CTAPCommand.init(rawValue:)) {
-    case .makeCredential, .getAssertion: true
+    case .makeCredential: true
+    // A silent probe is none.
+    case .getAssertion: (try? CBORDecoder.decode(request, at: 1))?[5]?["up"]?.bool != false
     default: false
     }
   }
