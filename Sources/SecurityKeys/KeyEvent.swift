@@ -20,6 +20,10 @@ public enum KeyEvent: Sendable, Hashable {
   case fellBackToPINProtocol1
   /// A long list is being looked through.
   case probing(done: Int, of: Int)
+  /// The key is to be laid on this card reader, or on any.
+  case cardNeeded(reader: String?)
+  /// The key is to be lifted off the card reader and laid on again.
+  case tapAgainNeeded(reader: String)
   /// The act is over, well or badly.
   case finished
 }

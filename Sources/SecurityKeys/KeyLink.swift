@@ -66,11 +66,46 @@ final class KeyLink {
       return
     } catch .getInfoRefused(Int(CTAPStatus.invalidCommand.rawValue)) where speaksOnlyU2F {
       return
+    } catch .transport(.card(.refused(let word))) where speaksOnlyU2F && Self.meansNoSuchCommand(word) {
+      return
     }
   }
 
   /// INIT says so. It may lie (QUIRKS Q16), so the key must refuse CBOR as well.
   private var speaksOnlyU2F: Bool { initReply.map { !$0.offersCBOR && !$0.refusesMessages } ?? false }
+
+  /// A card's way to say that it does not know NFCCTAP_MSG.
+  private static func meansNoSuchCommand(_ word: StatusWord) -> Bool {
+    word == .instructionNotSupported || word == .classNotSupported
+  }
+
+  /// The wire, where it is a card reader.
+  var card: CardTransport? { transport as? CardTransport }
+
+  /// Whether the key that was open is still at the other end.
+  var isStillThere: Bool { card?.isStillThere() ?? true }
+
+  /// Whether the key said no because it wants to be lifted and laid on again first.
+  func wantsNewTap(after error: SecurityKeyError) -> Bool {
+    guard let card else { return false }
+    switch error {
+    case .status(.upRequired), .transport(.card(.newTapNeeded)): return true
+    // Some say so in other words (QUIRKS Q71), at once, and only to a second ceremony.
+    case .status(.operationDenied), .transport(.timedOut), .status(.userActionTimeout), .status(.actionTimeout):
+      return (card.card?.ceremonies ?? 0) > 0 && touchWaitBegan == nil && !cancel.isPulled
+    default: return false
+    }
+  }
+
+  /// Asks the person for a new tap, and makes sure that it is a key that says the same of itself.
+  func renew() throws(SecurityKeyError) {
+    guard let card else { return }
+    do { try card.renew(terms(timings.command)) } catch { throw .transport(error) }
+    let before = info?.rawBytes
+    guard before != nil else { return }
+    try readInfo()
+    guard info?.rawBytes == before else { throw .transport(.card(.anotherKey)) }
+  }
 
   /// getInfo, also later when the key's options have changed.
   func readInfo() throws(SecurityKeyError) {
@@ -129,7 +164,15 @@ final class KeyLink {
   }
 
   private func terms(_ duration: Duration) -> WaitTerms {
-    WaitTerms(deadline: .after(duration), drain: timings.drain) { [self] status in
+    WaitTerms(
+      deadline: .after(duration), drain: timings.drain, person: timings.touch, command: timings.command,
+      onCard: { [self] wish in
+        switch wish {
+        case .needed(let reader): onEvent(.cardNeeded(reader: reader))
+        case .tapAgain(let reader): onEvent(.tapAgainNeeded(reader: reader))
+        }
+      }
+    ) { [self] status in
       switch status {
       case .processing: onEvent(.processing)
       case .userPresenceNeeded:
@@ -145,7 +188,7 @@ final class KeyLink {
     return .nanoseconds(Deadline.now.nanoseconds - began.nanoseconds)
   }
 
-  private static func mayWaitForTouch(_ request: [UInt8]) -> Bool {
+  static func mayWaitForTouch(_ request: [UInt8]) -> Bool {
     switch request.first.flatMap(CTAPCommand.init) {
     case .makeCredential, .getAssertion, .selection, .reset, .bioEnrollment, .bioEnrollmentPreview: true
     // Getting a token by fingerprint waits for the finger.

@@ -12,19 +12,23 @@ extension SecurityKey {
   /// - Parameter usesProtocol: the request needs key agreement even without a PIN.
   func verifying<R>(
     _ plan: UserVerificationPlan, _ session: Session, _ provider: PINProvider?, usesProtocol: Bool = false,
-    _ body: (FidoDevice, CheckedPIN?, _ builtIn: Bool) throws -> R
+    sameKey: SameKey? = nil, _ body: (FidoDevice, CheckedPIN?, _ builtIn: Bool) throws -> R
   ) async throws -> R {
     guard let info = session.facts.info else { throw SecurityKeyError.fido2Needed }
     let probe = Probe(link: session.link, info: info)
     if plan == .none {
-      return try withDevice(session, usesProtocol: usesProtocol) { try once(body, $0, nil, false, session.link) }
+      return try tapping(session) {
+        try withDevice(session, usesProtocol: usesProtocol) { try once(body, $0, nil, false, session.link) }
+      }
     }
     if plan == .builtIn {
       let attempts = max(1, min(info.preferredPlatformUvAttempts ?? 3, 5))
       for attempt in 1...attempts {
         eventSink.yield(.userVerificationNeeded(triesLeft: attempt == 1 ? nil : try? probe.uvRetries()))
         do {
-          return try withDevice(session, usesProtocol: usesProtocol) { try once(body, $0, nil, true, session.link) }
+          return try tapping(session) {
+            try withDevice(session, usesProtocol: usesProtocol) { try once(body, $0, nil, true, session.link) }
+          }
         } catch let error as SecurityKeyError {
           switch BuiltInFailure(error) {
           case .notRecognised where attempt < attempts: continue
@@ -36,20 +40,32 @@ extension SecurityKey {
         }
       }
     }
-    return try await withPIN(session, provider) { device, pin in try once(body, device, pin, false, session.link) }
+    return try await withPIN(session, provider, sameKey: sameKey) { device, pin in
+      try once(body, device, pin, false, session.link)
+    }
   }
 
   /// Runs `body` with the PIN, asked for once. A wrong one is reported with the tries that are left.
   /// - Parameter changesPIN: the act is what a key with a forced PIN change asks for.
   func withPIN<R>(
-    _ session: Session, _ provider: PINProvider?, changesPIN: Bool = false,
+    _ session: Session, _ provider: PINProvider?, changesPIN: Bool = false, sameKey: SameKey? = nil,
     _ body: (FidoDevice, CheckedPIN?) throws -> R
   ) async throws -> R {
     guard let info = session.facts.info else { throw SecurityKeyError.fido2Needed }
     let probe = Probe(link: session.link, info: info)
     if info.forcePINChange == true, !changesPIN { throw SecurityKeyError.pinChangeRequired }
     let pin = try await askForPIN(probe, info, provider)
-    do { return try withDevice(session, usesProtocol: true) { try body($0, pin) } } catch SecurityKeyError.pinInvalid {
+    do {
+      do { return try withDevice(session, usesProtocol: true) { try body($0, pin) } } catch let error
+        as SecurityKeyError where session.link.wantsNewTap(after: error)
+      {
+        try session.link.renew()
+        // A PIN is for one key: only the same key gets it again.
+        let isSame = try sameKey?.isProven(by: probe) ?? false
+        let again = isSame ? pin : try await askForPIN(probe, info, provider)
+        return try withDevice(session, usesProtocol: true) { try body($0, again) }
+      }
+    } catch SecurityKeyError.pinInvalid {
       // Some keys report the last wrong PIN as an ordinary one (QUIRKS Q23).
       let left = try? probe.pinRetries()
       if left?.triesLeft == 0 { throw SecurityKeyError.pinBlocked }

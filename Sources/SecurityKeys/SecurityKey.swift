@@ -78,6 +78,8 @@ public actor SecurityKey {
   }
 
   func connect() throws(SecurityKeyError) -> Session {
+    // A card may have been lifted since the last act, and another one laid on.
+    if let link, !link.isStillThere { disconnect() }
     if let link, let known {
       guard isStale else { return Session(link: link, facts: known) }
       // libfido2's view is as old as ours.
@@ -97,9 +99,11 @@ public actor SecurityKey {
     link.onEvent = { sink.yield($0) }
     do throws(SecurityKeyError) {
       try link.open()
-      if link.info != nil { Self.seenAsFIDO2.withLock { _ = $0.insert(endpoint.id) } }
+      // Many cards come to one reader: there the answer to reset tells models apart.
+      let id = endpoint.id + (link.card?.card.map { "|" + Hex.encode($0.answerToReset) } ?? "")
+      if link.info != nil { Self.seenAsFIDO2.withLock { _ = $0.insert(id) } }
       // Once a FIDO2 key, always a FIDO2 key.
-      if link.info == nil, Self.seenAsFIDO2.withLock({ $0.contains(endpoint.id) }) {
+      if link.info == nil, Self.seenAsFIDO2.withLock({ $0.contains(id) }) {
         throw SecurityKeyError.getInfoRefused(status: 1)
       }
     } catch {
@@ -107,7 +111,7 @@ public actor SecurityKey {
       throw error
     }
     let facts = KeyFacts(
-      name: endpoint.name, transport: endpoint.kindName,
+      name: link.card?.card.flatMap { HIDNode.cleaned($0.reader) } ?? endpoint.name, transport: endpoint.kindName,
       isSimulated: endpoint.isSimulated || transport.isSimulated
         || (link.info.map { SimulatedKey.isSimulated(aaguid: $0.aaguid) } ?? false),
       initReply: link.initReply ?? InitReply(capabilities: 0), info: link.info)
@@ -159,6 +163,7 @@ public actor SecurityKey {
           credentialID: made.credentialID, attestationObject: made.attestationObject, clientDataJSON: clientData.json,
           evidence: session.facts.evidence)
       }
+      try freshTap(session)
       let reply = try await verifying(plan, session, pin) { device, pin, builtIn in
         try device.makeCredential(
           request, clientDataHash: clientData.hash, pin: pin, builtInVerification: builtIn)
@@ -190,7 +195,10 @@ public actor SecurityKey {
           authenticatorData: made.authenticatorData, signature: made.signature, evidence: session.facts.evidence)
       }
       let usesProtocol = request.prfSalts != nil
-      let (reply, prf) = try await verifying(plan, session, pin, usesProtocol: usesProtocol) { device, pin, builtIn in
+      try freshTap(session)
+      let sameKey = SameKey(rpID: request.rpID, credentials: request.allowList)
+      let (reply, prf) = try await verifying(plan, session, pin, usesProtocol: usesProtocol, sameKey: sameKey) {
+        device, pin, builtIn in
         try device.getAssertion(
           request, clientDataHash: clientData.hash, pin: pin, builtInVerification: builtIn)
       }

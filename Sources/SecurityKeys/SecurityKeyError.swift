@@ -249,6 +249,7 @@ extension SecurityKeyError {
   var endsTheConversation: Bool {
     switch self {
     case .transport(.unplugged), .transport(.absent), .transport(.system): true
+    case .transport(.card(let error)): error.endsTheConversation
     default: false
     }
   }

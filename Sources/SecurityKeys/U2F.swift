@@ -76,13 +76,22 @@ struct U2F {
     let deadline = Deadline.after(link.timings.touch)
     var asked = false
     while true {
-      let response = try send(request)
+      let response: ResponseAPDU
+      do throws(SecurityKeyError) { response = try send(request) } catch .transport(.card(.removed)) where asked {
+        // Lifted, as it was asked to be: it goes on with the next tap.
+        try link.renew()
+        continue
+      }
       switch response.status {
       case .success:
         if asked { link.onEvent(.touched) }
         return response.data
       case .conditionsNotSatisfied:
-        if !asked { link.onEvent(.touchNeeded) }
+        if !asked {
+          link.onEvent(.touchNeeded)
+          // On a reader the tap itself is the touch, and a key may want a fresh one.
+          if let reader = link.card?.card?.reader { link.onEvent(.tapAgainNeeded(reader: reader)) }
+        }
         asked = true
         guard !deadline.isOver else { throw .transport(.timedOut) }
         var waits = [pollfd(fd: link.cancel.eventDescriptor, events: Int16(POLLIN), revents: 0)]

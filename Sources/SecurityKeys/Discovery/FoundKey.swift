@@ -26,6 +26,10 @@ public struct FoundKey: Sendable, Hashable {
     case gone
     /// The reader has no card on it.
     case noCard
+    /// The card on the reader does not answer.
+    case mute
+    /// The reader is the card face of a USB key: its FIDO is on USB.
+    case useUSB
   }
 
   /// A short id, lowercase hexadecimal, stable for this key: its serial number decides, or the socket it sits in.

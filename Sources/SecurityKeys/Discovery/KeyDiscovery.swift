@@ -41,7 +41,7 @@ extension FoundKey {
   public func access() -> Access {
     switch place {
     case .node(let path): NodeLock.access(path)
-    case .reader: .ready
+    case .reader(let name): CardDiscovery.access(name)
     }
   }
 
@@ -59,10 +59,7 @@ extension FoundKey {
           reports: ReportChannel(owning: descriptor, shape: shape), cancel: cancel, kindName: "hidraw",
           isSimulated: isSimulated)
       }
-    case .reader(let reader):
-      return KeyEndpoint(id: identity, name: name, kindName: kindName, isSimulated: isSimulated) {
-        _ throws(TransportError) in throw .absent(reader)
-      }
+    case .reader(let reader): return .nfc(reader: reader, patience: patience)
     }
   }
 }

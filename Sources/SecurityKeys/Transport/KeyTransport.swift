@@ -32,15 +32,25 @@ public struct WaitTerms {
   public var deadline: Deadline
   /// How long a cancelled key may take to say so.
   public var drain: Duration
+  /// How long a person may take to bring the key, where one must be brought.
+  public var person: Duration
+  /// How long a command that needs nobody may take, counted from when the key is there.
+  public var command: Duration
   /// Told of each KEEPALIVE.
   public var onKeepalive: (KeepaliveStatus) -> Void
+  /// Told of what a card reader wants of the person.
+  public var onCard: (CardWish) -> Void
 
   /// Terms without anybody listening.
   public init(
-    deadline: Deadline, drain: Duration = .seconds(1), onKeepalive: @escaping (KeepaliveStatus) -> Void = { _ in }
+    deadline: Deadline, drain: Duration = .seconds(1), person: Duration = .zero, command: Duration = .seconds(5),
+    onCard: @escaping (CardWish) -> Void = { _ in }, onKeepalive: @escaping (KeepaliveStatus) -> Void = { _ in }
   ) {
     self.deadline = deadline
     self.drain = drain
+    self.person = person
+    self.command = command
+    self.onCard = onCard
     self.onKeepalive = onKeepalive
   }
 }

@@ -30,6 +30,8 @@ public enum TransportError: NamedError, Hashable {
   case framing(CTAPHIDFault)
   /// An answer that breaks the wire's rules.
   case malformed(String)
+  /// Something about the card reader or the card on it.
+  case card(CardError)
   /// A system call failed.
   case system(call: String, errno: Int32)
 
@@ -46,6 +48,7 @@ public enum TransportError: NamedError, Hashable {
     case .absent: "noSuchKey"
     case .framing(let fault): fault.name
     case .malformed: "malformedAnswer"
+    case .card(let error): error.name
     case .system: "systemError"
     }
   }
@@ -64,6 +67,7 @@ public enum TransportError: NamedError, Hashable {
     case .absent(let node): "There is no key at \(node)."
     case .framing(let fault): fault.message
     case .malformed(let what): "The key sent an answer that breaks the rules: \(what)."
+    case .card(let error): error.message
     case .system(let call, let errno): "Talking to the key failed: \(call): \(String(cString: strerror(errno)))."
     }
   }
@@ -75,21 +79,27 @@ public enum TransportError: NamedError, Hashable {
     case .cancelled: "Begin again when you are ready."
     case .timedOut: "Begin again, and touch the key when it blinks."
     case .busy, .inUse: "Close the other program, or unplug the key and plug it in again."
-    case .notPermitted:
-      "Install the udev rule that gives the person at the screen access to security keys (sealkey doctor shows how), "
-        + "then plug the key in again."
+    case .notPermitted(let path): NodePermission.remedy(path)
     case .absent: "Plug the key in; sealkey list shows what is there."
     case .framing(let fault): fault.next
+    case .card(let error): error.next
     case .system: "Unplug the key, plug it in again and repeat."
     }
   }
 
-  public var status: Int? { if case .hid(_, let raw) = self { Int(raw) } else { nil } }
+  public var status: Int? {
+    switch self {
+    case .hid(_, let raw): Int(raw)
+    case .card(let error): error.status
+    default: nil
+    }
+  }
 
   public var kind: FaultKind {
     switch self {
     case .cancelled, .timedOut: .cancelled
     case .absent: .noKey
+    case .card(let error): error.kind
     default: .key
     }
   }
