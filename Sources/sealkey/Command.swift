@@ -31,7 +31,8 @@ struct Command: Sendable {
 
   /// Options that every verb takes.
   static let globals: [OptionSpec] = [
-    OptionSpec("key", "KEY", "the key to use: /dev/hidrawN, a short id, virtual[:MODEL], udp:PORT[:REPLYPORT]"),
+    OptionSpec(
+      "key", "KEY", "the key to use: /dev/hidrawN, nfc[:READER], a short id, virtual[:MODEL], udp:PORT[:REPLYPORT]"),
     OptionSpec("json", nil, "print one JSON object"),
     OptionSpec("quiet", nil, "say nothing but results and errors"),
     OptionSpec("timeout", "SECONDS", "how long to wait for a touch (30)"),
@@ -45,8 +46,8 @@ struct Command: Sendable {
 
   /// All verbs, in the order of the help.
   static let all: [Command] = [
-    .list, .info, .register, .endorse, .sponsor, .unlock, .tap, .capsule, .verify, .inspect, .commitment, .pin, .demo,
-    .virtual,
+    .list, .watch, .info, .register, .endorse, .sponsor, .unlock, .tap, .capsule, .verify, .inspect, .commitment, .pin,
+    .demo, .virtual,
   ]
 
   /// How it is used.

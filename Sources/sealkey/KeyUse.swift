@@ -80,6 +80,8 @@ extension Invocation {
           left.map { "Not recognised. Put your finger on the key again, \($0) tries left." }
             ?? "Put your finger on the key now.")
       case .probing(let done, let total): say("Looking for the right credential: \(done) of \(total).")
+      case .cardNeeded(let reader): say("Lay the key on \(reader ?? "a card reader") now.")
+      case .tapAgainNeeded(let reader): say("Lift the key off \(reader) and lay it on again.")
       case .finished: asked = false
       default: break
       }
@@ -91,11 +93,17 @@ extension Invocation {
     case .virtual(let model): return try virtualKey(model)
     case .udp(let port, let reply): return (.udp(port: port, replyPort: reply), nil)
     case .node(let path): return (try KeyDiscovery.find(node: path).endpoint(), nil)
-    case .shortID(let id): return (try KeyDiscovery.find(id, among: KeyDiscovery.list()).endpoint(), nil)
-    case .nfc: throw KeyChoiceError.nfcUnavailable
+    case .shortID(let id):
+      return (try KeyDiscovery.find(id, among: Inventory.now().entries.map(\.key)).endpoint(), nil)
+    case .nfc(let reader): return (.nfc(reader: reader), nil)
     case nil:
       let keys = KeyDiscovery.list()
-      guard let first = keys.first else { throw KeyChoiceError.noKey }
+      guard let first = keys.first else {
+        // A key on a reader was laid there to be used.
+        let cards = Inventory.now().entries.filter { $0.access == .ready }
+        guard let card = cards.first, cards.count == 1 else { throw KeyChoiceError.noKey }
+        return (card.key.endpoint(), nil)
+      }
       guard keys.count > 1 else { return (first.endpoint(), nil) }
       return (try await touched(keys).endpoint(), nil)
     }
@@ -187,27 +195,23 @@ enum VirtualTouchPrompt {
 /// Why no key could be chosen.
 enum KeyChoiceError: NamedError, Hashable {
   case noKey
-  case nfcUnavailable
   case severalKeys
 
   var name: String {
     switch self {
     case .noKey: "noKey"
-    case .nfcUnavailable: "nfcUnavailable"
     case .severalKeys: "severalKeys"
     }
   }
   var message: String {
     switch self {
     case .noKey: "No security key is plugged in."
-    case .nfcUnavailable: "This version does not speak to NFC readers yet."
     case .severalKeys: "Several keys are plugged in and none was touched."
     }
   }
   var next: String {
     switch self {
-    case .noKey: "Plug a key in and try again, or try the built-in one: --key virtual"
-    case .nfcUnavailable: "Use the key by USB."
+    case .noKey: "Plug a key in, or name a card reader: --key nfc. Or try the built-in key: --key virtual"
     case .severalKeys: "Name one with --key; sealkey list shows them."
     }
   }
