@@ -46,8 +46,11 @@ struct Command: Sendable {
 
   /// All verbs, in the order of the help.
   static let all: [Command] = [
-    .list, .watch, .info, .register, .endorse, .sponsor, .unlock, .tap, .capsule, .verify, .inspect, .commitment, .pin,
-    .demo, .virtual,
+    .list, .watch, .info,
+    .register, .endorse, .sponsor, .unlock, .tap, .confirm,
+    .capsule, .verify, .inspect, .commitment,
+    .directory, .store, .device,
+    .pin, .demo, .virtual,
   ]
 
   /// How it is used.

@@ -74,7 +74,7 @@ import WebAuthnCore
       change(&record.deviceEndorsements[0])
       return record
     }
-    for place in [0, 11, 12, 40, blob.count - 17, blob.count - 16, blob.count - 1] {
+    for place in [0, 12, blob.count - 1] {
       let record = changed { $0.lockedPrivate?[place] ^= 1 }
       #expect(await failure { _ = try await bench.unlock(record) } == "wrongKey", "byte \(place)")
     }

@@ -131,11 +131,15 @@ public enum AtomicFile {
       throw failure == EISDIR ? .isDirectory(path: path) : .unwritable(path: path, errno: failure)
     }
     // The name itself must survive a power cut too.
-    let parent = open(directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    if parent >= 0 {
-      fsync(parent)
-      close(parent)
-    }
+    flushDirectory(directory(of: path))
+  }
+
+  /// Lets names that were made in a folder survive a power cut, as far as the file system can.
+  static func flushDirectory(_ path: String) {
+    let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else { return }
+    fsync(folder)
+    close(folder)
   }
 
   private static func openForReading(_ path: String) throws(FileError) -> Int32 {

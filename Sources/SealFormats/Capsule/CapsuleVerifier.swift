@@ -140,9 +140,14 @@ struct CapsuleCheck {
         report.add(
           .bad, "eventConflict", subject(event),
           "Another event with this ID is known \(index < knownCount ? "here" : "in the file"); the first one counts.")
-      } else if events[index].timestampToken == nil {
-        events[index].timestampToken = event.timestampToken
+        continue
       }
+      // The copy that counts is another than the file's: the file's must be good too.
+      if events[index].signature != event.signature, !event.hasValidSignature {
+        report.add(
+          .bad, "signatureDoesNotMatch", subject(event), "The device that it names did not sign the file's copy.")
+      }
+      if events[index].timestampToken == nil { events[index].timestampToken = event.timestampToken }
     }
     missing = context.known.filter { !present.contains($0.id) }
     for event in missing {

@@ -16,6 +16,7 @@ extension Command {
     OptionSpec(
       "timestamp-pin", "HEX", "SHA-256 of the certificate of a timestamp authority to trust; may be repeated",
       repeatable: true),
+    Invocation.noStore,
   ]
 
   static let capsule = Command(
@@ -44,30 +45,37 @@ extension Command {
 /// What can be done with a capsule.
 enum CapsuleVerb {
   static func verify(_ file: String, _ invocation: Invocation) async throws -> Outcome {
-    let capsule = try invocation.capsule(file)
-    let verified = await CapsuleVerifier(try invocation.capsuleContext(capsule)).verify(capsule)
-    return verdict(file, capsule, verified, verified.report)
+    let reading = try await invocation.reading(of: try invocation.capsule(file), remembering: .whenPossible)
+    return verdict(file, reading.capsule, reading.verification, reading.verification.report)
   }
 
   static func show(_ file: String, _ invocation: Invocation) async throws -> Outcome {
-    let capsule = try invocation.capsule(file)
-    let context = try invocation.capsuleContext(capsule)
-    let verified = await CapsuleVerifier(context).verify(capsule)
-    let explained = EstateExplanation(capsule, verified, context)
+    let reading = try await invocation.reading(of: try invocation.capsule(file), remembering: .whenPossible)
+    let explained = EstateExplanation(
+      reading.capsule, reading.verification, reading.context,
+      firstSeen: reading.isFirstMeeting ? nil : reading.firstSeen)
     return Outcome(
-      text: explained.lines.joined(separator: "\n"), json: explained.json, code: verified.report.isGood ? 0 : 1)
+      text: explained.lines.joined(separator: "\n"), json: explained.json,
+      code: reading.verification.report.isGood ? 0 : 1)
   }
 
   static func merge(_ files: [String], _ invocation: Invocation) async throws -> Outcome {
     let out = try invocation.required("out")
     let merge = try CapsuleMerge(try files.map { try invocation.capsule($0) })
-    let verified = await CapsuleVerifier(try invocation.capsuleContext(merge.capsule)).verify(merge.capsule)
-    try AtomicFile.write(merge.capsule.encoded(), to: out)
-    var outcome = verdict(out, merge.capsule, verified, merge.report.joined(verified.report))
-    let added = zip(files, merge.added).map { "\($0): \($1) entries that none before it had" }
+    let reading = try await invocation.reading(of: merge.capsule, remembering: .whenPossible)
+    // What this computer has seen of the estate belongs to the union.
+    var capsule = merge.capsule
+    capsule.entries += reading.verification.missing.map { Capsule.Entry($0) }
+    let verified = await CapsuleVerifier(reading.context).verify(capsule)
+    try AtomicFile.write(capsule.encoded(), to: out)
+    var outcome = verdict(out, capsule, verified, merge.report.joined(verified.report))
+    var added = zip(files, merge.added).map { "\($0): \($1) entries that none before it had" }
+    added.append("this computer: \(reading.verification.missing.count) entries that none of them had")
     outcome.text = (added + [outcome.text, "Wrote \(out)."]).joined(separator: "\n")
     outcome.json = .object(
-      [("added", .array(merge.added.map { .int($0) }))] + (outcome.json.object ?? []).map { ($0.name, $0.value) })
+      [
+        ("added", .array(merge.added.map { .int($0) })), ("addedFromStore", .int(reading.verification.missing.count)),
+      ] + (outcome.json.object ?? []).map { ($0.name, $0.value) })
     return outcome
   }
 

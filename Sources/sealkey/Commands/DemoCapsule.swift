@@ -40,7 +40,9 @@ enum DemoCapsule {
       now: invocation.now, pins: [people[0].person.hash: people[0].person.identity.publicKey])
     let verified = await CapsuleVerifier(context).verify(read)
     guard verified.report.isGood, read.isSimulated else { throw DemoError(file: path) }
-    for person in people + [emma] { try person.leaveFiles(verified, ownerHash: people[0].person.hash) }
+    for person in people + [emma] {
+      try await person.leaveFiles(verified, everybody: (people + [emma]).map(\.artefact), owner: people[0].person)
+    }
     return outcome(path, stage, folder, people + [emma], EstateExplanation(read, verified, context), read)
   }
 
@@ -90,7 +92,7 @@ enum DemoCapsule {
 /// Somebody in the made-up estate, with a virtual key of their own.
 private final class DemoPerson: Sendable {
   let person: SyntheticPerson
-  private let artefact: Artefact
+  let artefact: Artefact
   private let key: SecurityKey
   private let host: VirtualKeyHost
   private let folder: String?
@@ -156,10 +158,24 @@ private final class DemoPerson: Sendable {
     host.stop()
   }
 
-  /// Leaves this person's identity and device where the person asked for them.
-  func leaveFiles(_ verified: CapsuleVerification, ownerHash: String) throws {
+  /// Leaves this person's identity, and a store as their computer would have it: everybody is known, the owner's key is
+  /// pinned, and the record was seen as it came about.
+  func leaveFiles(_ verified: CapsuleVerification, everybody: [Artefact], owner: SyntheticPerson) async throws {
     guard let folder else { return }
     try AtomicFile.write(artefact.encoded(pretty: true), to: "\(folder)/identity.json")
-    try AtomicFile.write(secret: person.halves.encoded(), to: "\(folder)/laptop.device")
+    let store = LocalStore(path: folder)
+    let records: [DirectoryRecord] = try everybody.map { try $0.shape(.identityRecord) }
+    try await store.updatePeople { people in
+      for record in records { _ = try people.take(record) }
+      try people.pin(
+        .init(
+          rootHash: owner.hash, publicKey: owner.identity.publicKey, displayName: owner.identity.displayName,
+          origin: .met, pinnedAt: owner.endorsement.createdAt.epoch))
+    }
+    try await store.remember(
+      verified.admitted, estateID: verified.estateID, ownerHash: owner.hash, ownerKey: owner.identity.publicKey,
+      seenAt: nil)
+    // The device speaks for a sponsored identity too, once it was unlocked; so only those who made it here keep one.
+    if !person.endorsement.isSponsored { try await store.keep(person.halves, as: "laptop") }
   }
 }

@@ -2,7 +2,6 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-import Glibc
 import SealCeremonies
 import SealFormats
 import WebAuthnCore
@@ -19,7 +18,7 @@ extension Command {
     options: [
       OptionSpec("name", "NAME", "the person's name as others will see it"),
       OptionSpec("endorse", nil, "endorse a device in the same go (a second touch)"),
-      OptionSpec("device", "FILE", "the device to endorse; made when the file is absent"), noUV,
+      OptionSpec("device", "FILE", "the device to endorse; made when the file is absent"), noUV, Invocation.noStore,
     ] + outOptions,
     examples: [
       "sealkey register --name Ada --out ada.json",
@@ -35,18 +34,21 @@ extension Command {
       let ceremony = Ceremony(
         key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred)
       invocation.say("Touching the key makes a new identity for \(name) on it.")
-      var registered = try await ceremony.register(name: name)
+      let exclude = invocation.knownPeople().credentialIDs.map { CredentialDescriptor(id: $0) }
+      var registered = try await ceremony.register(name: name, excludeList: exclude)
       if let path {
         let device = try DeviceFile.readOrMake(path)
         invocation.say("Touching it again lets this computer's device speak for \(name).")
         let (endorsement, _) = try await ceremony.endorse(
           devicePublicKey: device.halves.devicePublicKey, kemBundle: device.halves.kemBundle, as: registered.record,
-          at: SealDate(epoch: Int64(time(nil))))
+          at: SealDate(epoch: invocation.now))
         registered.record.deviceEndorsements.append(endorsement)
         if device.isNew {
           invocation.say("Wrote \(path): this computer's device. It holds secrets; keep it to yourself.")
         }
       }
+      let record = registered.record
+      await invocation.keep { try $0.takeRegistered(record, at: invocation.now) }
       return try invocation.deliver(
         registered.artefact,
         [

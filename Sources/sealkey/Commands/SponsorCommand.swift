@@ -16,6 +16,7 @@ extension Command {
       OptionSpec("lock", "FILE", "where the lock goes by itself, to hand over (beside --out)"),
       OptionSpec("sheet", "FILE", "where the sheet to print and hand over goes (beside --out)"),
       OptionSpec("no-prove", nil, "do not ask the key a second time; the lock may then not open when it matters"),
+      Invocation.noStore,
     ],
     examples: ["sealkey sponsor --name Emma --out emma.json"]
   ) { invocation in
@@ -26,7 +27,9 @@ extension Command {
     let first: @Sendable (KeySession) async throws -> Ceremony.Sponsored = { session in
       invocation.say("The first touch makes an identity for \(name) on this key.")
       invocation.say("The second lets the key lock fresh private halves, which only this key will open.")
-      return try await Ceremony(key: session).sponsor(name: name, at: SealDate(epoch: invocation.now))
+      let exclude = invocation.knownPeople().credentialIDs.map { CredentialDescriptor(id: $0) }
+      return try await Ceremony(key: session).sponsor(
+        name: name, excludeList: exclude, at: SealDate(epoch: invocation.now))
     }
     let sponsored: Ceremony.Sponsored
     if proves {
@@ -39,6 +42,8 @@ extension Command {
     } else {
       sponsored = try await invocation.withKey(touches: 2) { _, session in try await first(session) }
     }
+    let record = sponsored.record
+    await invocation.keep { try $0.takeRegistered(record, at: invocation.now) }
     return try files.write(sponsored, isProven: proves, invocation)
   }
 }
@@ -95,9 +100,11 @@ private struct SponsoredFiles {
 
 extension Command {
   static let unlock = Command(
-    "unlock", "Show that a key opens the identity that was registered on it. Nothing is kept.", operands: "FILE",
+    "unlock", "Show that a key opens the identity that was registered on it. Nothing is kept unless you say so.",
+    operands: "FILE",
     options: [
-      OptionSpec("identity", "FILE", "the identity record, when FILE is the lock alone and does not say whose it is")
+      OptionSpec("store", "NAME", "keep the private halves on this computer, as a device of that name"),
+      OptionSpec("identity", "FILE", "the identity record, when FILE is the lock alone and does not say whose it is"),
     ],
     examples: ["sealkey unlock emma.json", "sealkey unlock emma-lock.json"]
   ) { invocation in
@@ -107,6 +114,8 @@ extension Command {
       invocation.say("Touching the key opens the private halves of \(record.displayName) for a moment.")
       let opened = try await Ceremony(key: session).unlock(record)
       let isSimulated = simulated || opened.evidence.isSimulated
+      let name = invocation.options["store"]
+      if let name { try await invocation.store.keep(opened.halves, as: name) }
       let whole = opened.match == .whole
       let form = opened.saltForm
       var lines = [
@@ -118,14 +127,15 @@ extension Command {
       lines.append(
         form == .hashed
           ? "The salt was used as WebAuthn says (hashed)." : "The salt was used as it is (raw), not as WebAuthn says.")
-      lines.append("Nothing was kept.")
+      lines.append(
+        name.map { "The private halves are kept on this computer, as the device \($0)." } ?? "Nothing was kept.")
       if isSimulated { lines.append("Simulated: a virtual key had a part in this.") }
       return Outcome(
         text: lines.joined(separator: "\n"),
         json: .object([
           ("opened", .bool(true)), ("simulated", .bool(isSimulated)), ("rootHash", .string(record.rootHash)),
           ("displayName", .string(record.displayName)), ("saltForm", .string(form.rawValue)),
-          ("wholeBundleCompared", .bool(whole)), ("stored", .bool(false)),
+          ("wholeBundleCompared", .bool(whole)), ("stored", .bool(name != nil)),
         ]))
     }
   }

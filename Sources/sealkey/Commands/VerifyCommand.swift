@@ -22,9 +22,7 @@ extension Command {
     let bytes = try AtomicFile.read(path, limit: Capsule.maximumSize)
     let artefact = try Artefact(parsing: bytes)
     if artefact.kind == .capsule {
-      let capsule = try Capsule(parsing: bytes)
-      let verified = await CapsuleVerifier(try invocation.capsuleContext(capsule)).verify(capsule)
-      return CapsuleVerb.verdict(path, capsule, verified, verified.report)
+      return try await CapsuleVerb.verify(path, invocation)
     }
     let key = try invocation.hex("public-key", count: 64)
     let report: VerificationReport
@@ -33,7 +31,7 @@ extension Command {
       let assertion: StoredAssertion = try artefact.shape(.assertion)
       report = assertion.verify(publicKey: key, challenge: challenge)
     } else {
-      var context = VerificationContext(rootPublicKey: key)
+      var context = VerificationContext(directory: invocation.knownPeople().records, rootPublicKey: key)
       for file in invocation.options.values["identity"] ?? [] {
         let (record, _) = try invocation.record(file)
         context.directory[record.rootHash] = record

@@ -1,0 +1,221 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import SealFormats
+import WebAuthnCore
+
+/// What a key holder does with a record: tap for a claim, or confirm that the key is still there. Everything that speaks
+/// against it is found before the touch; then the key is touched, and everything is looked at once more.
+public final class HolderAct: Sendable {
+  /// Which act.
+  public enum Kind: Sendable, Hashable {
+    /// A tap that counts towards releasing the estate.
+    case tap(Claim)
+    /// The yearly word that the key is still there. It never counts towards a release.
+    case confirm
+  }
+
+  /// Which act.
+  public let kind: Kind
+  /// The record that it is about.
+  public let reading: EstateReading
+  /// The key holder.
+  public let holder: DirectoryRecord
+  /// The owner's newest statement.
+  public let statement: EpochPublishedPayload
+  /// The record's head: what the touch signs.
+  public let head: [UInt8]
+  /// The key holder's share for the claimant's devices.
+  public let envelopes: [WrapEnvelope]
+  /// What became of each of the claimant's devices.
+  public let outcomes: [Wrap.Outcome]
+  private let device: PrivateHalves
+  private let claimID: String?
+  private let usesRecordTimes: Bool
+
+  /// One key holder is enough, so every share is the Estate Key itself.
+  public var isRuleOfOne: Bool { statement.threshold == 1 }
+  /// The owner's last word that is known here: anything later is invisible.
+  public var lastSignOfOwner: EstateEvent? { reading.verification.newestOwnerEvent }
+
+  /// Prepares a tap: opens this device's share, checks it, and wraps it for the claimant.
+  ///
+  /// - Parameters:
+  ///   - claimID: the claim that the person means; nil for the current one.
+  ///   - usesRecordTimes: take a claim that carries a trusted timestamp at that time, although this computer saw it
+  ///     later.
+  /// - Throws: ``HolderActError``; ``ShareError``: `noShare` and its kin; ``WrapError/noRecipients``.
+  public convenience init(
+    tapping reading: EstateReading, as holder: DirectoryRecord, device: consuming PrivateHalves, claimID: String? = nil,
+    usesRecordTimes: Bool = false
+  ) throws {
+    let statement = try Self.check(reading, holder, device.devicePublicKey)
+    let claim = try Self.openClaim(reading, holder.rootHash, claimID, usesRecordTimes, at: reading.context.now)
+    guard let material = reading.verification.material else { throw HolderActError.materialMissing }
+    let share = try material.openShare(of: holder.rootHash, with: device.bundle)
+    let claimant = try Self.claimant(claim.claimant, reading)
+    let wrapped = try share.wrapped(
+      for: claimant, estateID: reading.capsule.estateID, epoch: statement.epoch, claimID: claim.id)
+    self.init(
+      .tap(claim), reading, holder, statement, device, envelopes: wrapped.envelopes, outcomes: wrapped.outcomes,
+      claimID: claimID, usesRecordTimes: usesRecordTimes)
+  }
+
+  /// Prepares a confirmation.
+  /// - Throws: ``HolderActError``.
+  public convenience init(
+    confirming reading: EstateReading, as holder: DirectoryRecord, device: consuming PrivateHalves
+  ) throws {
+    let statement = try Self.check(reading, holder, device.devicePublicKey)
+    self.init(
+      .confirm, reading, holder, statement, device, envelopes: [], outcomes: [], claimID: nil, usesRecordTimes: false)
+  }
+
+  private init(
+    _ kind: Kind, _ reading: EstateReading, _ holder: DirectoryRecord, _ statement: EpochPublishedPayload,
+    _ device: consuming PrivateHalves, envelopes: [WrapEnvelope], outcomes: [Wrap.Outcome], claimID: String?,
+    usesRecordTimes: Bool
+  ) {
+    self.kind = kind
+    self.reading = reading
+    self.holder = holder
+    self.statement = statement
+    self.envelopes = envelopes
+    self.outcomes = outcomes
+    self.claimID = claimID
+    self.usesRecordTimes = usesRecordTimes
+    head = reading.verification.recordHead
+    self.device = device
+  }
+
+  // MARK: What speaks against it
+
+  private static func check(
+    _ reading: EstateReading, _ holder: DirectoryRecord, _ device: [UInt8]
+  ) throws(HolderActError) -> EpochPublishedPayload {
+    let verified = reading.verification
+    let failures = verified.report.failures.map(\.name)
+    guard failures.isEmpty else { throw .recordNotGood(Array(Set(failures)).sorted()) }
+    guard reading.context.pins[reading.capsule.ownerHash] != nil else {
+      throw .ownerNotPinned(name: verified.name(of: reading.capsule.ownerHash))
+    }
+    guard let statement = verified.statement else { throw .noEpoch }
+    guard let place = statement.custodianHashes.firstIndex(of: holder.rootHash) else {
+      throw .notAKeyHolder(name: holder.displayName)
+    }
+    guard statement.custodianPublicKeys.indices.contains(place),
+      statement.custodianPublicKeys[place] == holder.publicKey
+    else { throw .holderKeyDiffers(name: holder.displayName) }
+    guard verified.identities[holder.rootHash]?.device(device) != nil else { throw .deviceNotEndorsed }
+    return statement
+  }
+
+  private static func openClaim(
+    _ reading: EstateReading, _ holder: String, _ claimID: String?, _ usesRecordTimes: Bool, at now: Int64
+  ) throws(HolderActError) -> Claim {
+    let gate = TapGate(entries: reading.entries(usingRecordTimes: usesRecordTimes))
+    let current = gate.clamped.currentClaim
+    if let claimID, let current, current.id != claimID { throw .notTheCurrentClaim(current: current.id) }
+    if usesRecordTimes, let current, !reading.verification.provenClaims.contains(current.position.id) {
+      throw .claimTimeUnproven
+    }
+    let reasons = gate.refusals(for: holder, at: now)
+    guard reasons.isEmpty, let current else { throw .refused(reasons.isEmpty ? [.noClaim] : reasons) }
+    return current
+  }
+
+  /// The claimant with the freshest endorsements: those of the capsule, and those known here, without what was revoked.
+  private static func claimant(_ hash: String, _ reading: EstateReading) throws -> VerifiedIdentity {
+    guard let found = reading.verification.identities[hash], var identity = reading.capsule.identities[hash] else {
+      throw HolderActError.claimantUnknown
+    }
+    guard let record = reading.context.directory[hash] else { return found }
+    let known = Set(record.deviceEndorsements.map(\.devicePublicKey))
+    identity.deviceEndorsements =
+      record.deviceEndorsements + identity.deviceEndorsements.filter { !known.contains($0.devicePublicKey) }
+    return try VerifiedIdentity(capsule: identity, backups: record.backups, revocations: record.revocations)
+  }
+
+  // MARK: The touch
+
+  /// What the touch signs.
+  public var toBeSigned: Statement {
+    let estateID = reading.capsule.estateID
+    switch kind {
+    case .tap(let claim):
+      return .releaseAuthorize(
+        estateID: estateID, epoch: statement.epoch, claimID: claim.id, recordHeadDigest: head)
+    case .confirm: return .custodyConfirm(estateID: estateID, epoch: statement.epoch, recordHeadDigest: head)
+    }
+  }
+
+  /// One touch, by the key holder's own root.
+  public func touch(_ ceremony: Ceremony) async throws -> Ceremony.Signed {
+    try await ceremony.sign(toBeSigned, as: holder)
+  }
+
+  /// Looks at everything once more, writes the entry, and keeps it in the store: first of all, because a tap cannot be
+  /// made again.
+  ///
+  /// - Parameters:
+  ///   - now: seconds since 1970, after the touch.
+  ///   - reread: the capsule as it is now.
+  /// - Throws: ``HolderActError``: `changedMeanwhile`, or what now speaks against it; ``FileError``; ``StoreError``.
+  public func entry(
+    _ signed: Ceremony.Signed, at now: Int64, in store: LocalStore, reread: () throws -> Capsule
+  ) async throws -> EstateEvent {
+    guard let ownerKey = reading.ownerKey else { throw HolderActError.materialMissing }
+    return try await store.locked {
+      var context = reading.context
+      context.now = now
+      let fresh = try await store.read(try reread(), context, remembering: .never)
+      try recheck(fresh, now)
+      let event = try makeEntry(signed, at: now)
+      try store.add(
+        fresh.verification.admitted, reading.capsule.estateID, reading.capsule.ownerHash, ownerKey, now)
+      try store.add([event], reading.capsule.estateID, reading.capsule.ownerHash, ownerKey, nil)
+      return event
+    }
+  }
+
+  private func recheck(_ fresh: EstateReading, _ now: Int64) throws(HolderActError) {
+    guard fresh.verification.recordHead == head else { throw .changedMeanwhile("the record went on") }
+    _ = try Self.check(fresh, holder, device.devicePublicKey)
+    if case .tap(let claim) = kind {
+      let current = try Self.openClaim(fresh, holder.rootHash, claimID, usesRecordTimes, at: now)
+      guard current.position == claim.position else { throw .changedMeanwhile("another claim took its place") }
+    }
+  }
+
+  private func makeEntry(_ signed: Ceremony.Signed, at now: Int64) throws -> EstateEvent {
+    let payload: [UInt8]
+    let eventKind: EventKind
+    switch kind {
+    case .tap(let claim):
+      eventKind = .authorization
+      payload = AuthorizationPayload(
+        claimID: claim.id, epoch: statement.epoch, recordHeadDigest: head, assertion: signed.assertion,
+        shareForClaimant: envelopes
+      ).encoded()
+    case .confirm:
+      eventKind = .custodyConfirmed
+      payload = CustodyConfirmedPayload(
+        epoch: statement.epoch, recordHeadDigest: head, assertion: signed.assertion
+      ).encoded()
+    }
+    return try EventTerms(
+      id: UUIDText.random(), estateID: reading.capsule.estateID, kind: eventKind.rawValue, actorHash: holder.rootHash,
+      actorDevicePublicKey: device.devicePublicKey, occurredAtEpoch: now, previousDigest: head, payload: payload
+    ).signed { try device.signature(for: $0) }
+  }
+
+  /// The capsule with everything that is known here of the estate, and with `event`.
+  public func capsule(adding event: EstateEvent) -> Capsule {
+    var capsule = reading.capsule
+    capsule.entries += reading.verification.missing.map { Capsule.Entry($0) }
+    capsule.entries.append(Capsule.Entry(event))
+    return capsule
+  }
+}

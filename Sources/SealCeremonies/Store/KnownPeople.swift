@@ -1,0 +1,260 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import SealFormats
+import WebAuthnCore
+
+/// The people that this computer knows: their directory records, and the root keys that are pinned.
+public struct KnownPeople: Sendable {
+  /// A root key that stays: another one under the same root hash is refused.
+  public struct Pin: Sendable, Hashable {
+    /// Whose.
+    public let rootHash: String
+    /// x and y, 64 bytes.
+    public let publicKey: [UInt8]
+    /// What they were called then.
+    public let displayName: String
+    /// How it came to be pinned.
+    public let origin: Origin
+    /// When, in seconds since 1970.
+    public let pinnedAt: Int64
+
+    /// How a key comes to be pinned.
+    public enum Origin: String, Sendable, Hashable {
+      /// They tapped on this computer, for us.
+      case met
+      /// Their key was registered on this computer.
+      case registered
+      /// They signed in here with it.
+      case signedIn
+      /// A person gave it, or compared its fingerprint.
+      case confirmed
+    }
+
+    /// All parts at once.
+    public init(rootHash: String, publicKey: [UInt8], displayName: String, origin: Origin, pinnedAt: Int64) {
+      self.rootHash = rootHash
+      self.publicKey = publicKey
+      self.displayName = displayName
+      self.origin = origin
+      self.pinnedAt = pinnedAt
+    }
+  }
+
+  static let format = "sealkey.directory"
+
+  /// By root hash.
+  public private(set) var records: [String: DirectoryRecord] = [:]
+  /// By root hash.
+  public private(set) var pins: [String: Pin] = [:]
+
+  /// Nobody.
+  public init() {}
+
+  /// Pinned root keys, 64 bytes each, by root hash.
+  public var pinnedKeys: [String: [UInt8]] { pins.mapValues(\.publicKey) }
+
+  /// Records of identities that were not deleted, by root hash order.
+  public var live: [DirectoryRecord] {
+    records.values.filter { $0.tier != Tier.deleted.rawValue }.sorted { $0.rootHash < $1.rootHash }
+  }
+
+  /// Credential IDs of live roots and their backups: what a new key must not hold already, and what may sign in.
+  public var credentialIDs: [[UInt8]] {
+    live.flatMap { [$0.credentialID].compactMap { $0 } + $0.backups.map(\.credentialID) }
+  }
+
+  /// A record by root hash, the beginning of one (8 characters at least), or display name.
+  /// - Throws: ``StoreError``: `identityNotFound`, `ambiguousName`.
+  public func record(_ text: String) throws(StoreError) -> DirectoryRecord {
+    if let exact = records[text] { return exact }
+    let found = records.values.filter {
+      $0.displayName == text || (text.utf8.count >= 8 && $0.rootHash.hasPrefix(text))
+    }
+    guard let first = found.first else { throw .identityNotFound(text) }
+    guard found.count == 1 else { throw .ambiguousName(text) }
+    return first
+  }
+
+  /// Pins a root key. The same key again changes nothing.
+  /// - Throws: ``StoreError/publicKeyChanged(name:rootHash:)``.
+  public mutating func pin(_ pin: Pin) throws(StoreError) {
+    try checkKey(pin.publicKey, of: pin.rootHash, pin.displayName)
+    if pins[pin.rootHash] == nil { pins[pin.rootHash] = pin }
+  }
+
+  private func checkKey(_ key: [UInt8], of hash: String, _ name: String) throws(StoreError) {
+    let known = pins[hash]?.publicKey ?? records[hash]?.publicKey
+    guard known == nil || known == key else { throw .publicKeyChanged(name: name, rootHash: hash) }
+  }
+
+  /// What an import did.
+  public enum Imported: String, Sendable, Hashable {
+    /// Nobody knew of it.
+    case new
+    /// Something in it was new.
+    case changed
+    /// Nothing was.
+    case unchanged
+    /// The identity is deleted from now on.
+    case deleted
+  }
+
+  /// Takes a directory record in. What is known stays: a record that comes without a revocation, a device or a lock
+  /// that is known here does not take it away.
+  ///
+  /// - Parameter isProven: the registration stands beside the record, so it needs no endorsement.
+  /// - Throws: ``StoreError``: `publicKeyChanged`, `identityDeleted`, `unprovenIdentityRecord`, `badDeleteMarker`.
+  public mutating func take(_ record: DirectoryRecord, isProven: Bool = false) throws(StoreError) -> Imported {
+    let (hash, name) = (record.rootHash, record.displayName)
+    try checkKey(record.publicKey, of: hash, name)
+    let known = records[hash]
+    let wasDeleted = known.map { $0.tier == Tier.deleted.rawValue } ?? false
+    if record.tier == Tier.deleted.rawValue {
+      if wasDeleted { return .unchanged }
+      if let proof = record.tombstone {
+        let key = pins[hash]?.publicKey ?? known?.publicKey ?? record.publicKey
+        guard proof.verify(rootHash: hash, publicKey: key).isGood else { throw .badDeleteMarker(name: name) }
+      }
+      // Endorsements stay, so that old entries of records still verify; those that were revoked do not come back.
+      var dead = known ?? record
+      let revoked = (try? AuthoritySet(record: dead))?.revoked ?? []
+      dead.deviceEndorsements.removeAll { revoked.contains($0.devicePublicKey) }
+      dead.backups.removeAll { revoked.contains($0.publicKey) }
+      dead.revocations = []
+      dead.tier = Tier.deleted.rawValue
+      dead.tombstone = record.tombstone
+      records[hash] = dead
+      return .deleted
+    }
+    if wasDeleted { throw .identityDeleted(name: name) }
+    if !isProven, known == nil {
+      let verified = try? VerifiedIdentity(record: record)
+      guard let verified, !verified.devices.isEmpty || !verified.revokedDevices.isEmpty else {
+        throw .unprovenIdentityRecord(name: name)
+      }
+    }
+    guard let known else {
+      records[hash] = record
+      return .new
+    }
+    let united = Self.unite(known, record)
+    guard united != known else { return .unchanged }
+    records[hash] = united
+    return .changed
+  }
+
+  /// Takes in an identity that was registered on this computer, and pins its key.
+  /// - Throws: as ``take(_:isProven:)``.
+  public mutating func takeRegistered(_ record: DirectoryRecord, at time: Int64) throws(StoreError) {
+    _ = try take(record, isProven: true)
+    try pin(
+      Pin(
+        rootHash: record.rootHash, publicKey: record.publicKey, displayName: record.displayName, origin: .registered,
+        pinnedAt: time))
+  }
+
+  private static func unite(_ known: DirectoryRecord, _ new: DirectoryRecord) -> DirectoryRecord {
+    var out = new
+    out.credentialID = new.credentialID ?? known.credentialID
+    out.revocations += known.revocations.filter { old in !new.revocations.contains { $0 == old } }
+    out.backups += known.backups.filter { old in !new.backups.contains { $0.credentialID == old.credentialID } }
+    for old in known.deviceEndorsements {
+      if let place = out.deviceEndorsements.firstIndex(where: {
+        $0.devicePublicKey == old.devicePublicKey && $0.assertionJSON == old.assertionJSON
+      }) {
+        // A lock is unsigned: one that is here already is neither lost nor replaced.
+        if old.isSponsored {
+          out.deviceEndorsements[place].lockedPrivate = old.lockedPrivate
+          out.deviceEndorsements[place].prfSalt = old.prfSalt
+        }
+      } else {
+        out.deviceEndorsements.append(old)
+      }
+    }
+    // The order of what is known does not change with each import.
+    if Set(out.deviceEndorsements) == Set(known.deviceEndorsements) {
+      out.deviceEndorsements = known.deviceEndorsements
+    }
+    if Set(out.backups) == Set(known.backups) { out.backups = known.backups }
+    if Set(out.revocations) == Set(known.revocations) { out.revocations = known.revocations }
+    return out
+  }
+
+  // MARK: As a file
+
+  /// The file's text. `includingPins` is false for what is handed to somebody else.
+  public func encoded(includingPins: Bool = true) -> [UInt8] {
+    let json: JSONValue = .object([
+      ("format", .string(Self.format)), ("version", .int(LocalStore.version)),
+      ("records", .array(records.values.sorted { $0.rootHash < $1.rootHash }.map(\.json))),
+      (
+        "pins",
+        includingPins
+          ? .array(
+            pins.values.sorted { $0.rootHash < $1.rootHash }.map {
+              .object([
+                ("rootHash", .string($0.rootHash)), ("publicKeyHex", .hex($0.publicKey)),
+                ("displayName", .string($0.displayName)), ("origin", .string($0.origin.rawValue)),
+                ("pinnedAtEpoch", .int($0.pinnedAt)),
+              ])
+            }) : nil
+      ),
+    ])
+    return JSONWriter.write(json, .readable) + [0x0a]
+  }
+
+  /// Reads the file.
+  /// - Throws: ``StoreError``: `damaged`, `newerVersion`.
+  public init(parsing bytes: [UInt8], path: String) throws(StoreError) {
+    let json: JSONValue
+    do {
+      json = try JSONReader.parse(bytes, limits: .init(maximumDepth: 32, maximumByteCount: 256 << 20))
+    } catch { throw .damaged(path: path, reason: error.message) }
+    guard json["format"]?.string == Self.format else {
+      throw .damaged(path: path, reason: "It is another kind of file.")
+    }
+    guard let version = json["version"]?.int else { throw .damaged(path: path, reason: "It has no version.") }
+    guard version == LocalStore.version else { throw .newerVersion(path: path, version: version) }
+    for element in json["records"]?.array ?? [] {
+      let record: DirectoryRecord
+      do { record = try DirectoryRecord(json: element) } catch { throw .damaged(path: path, reason: error.message) }
+      records[record.rootHash] = record
+    }
+    for element in json["pins"]?.array ?? [] {
+      guard let hash = element["rootHash"]?.string,
+        let key = element["publicKeyHex"]?.string.flatMap({ Hex.decode($0) }),
+        key.count == 64, let name = element["displayName"]?.string,
+        let origin = element["origin"]?.string.flatMap({ Pin.Origin(rawValue: $0) }),
+        let time = element["pinnedAtEpoch"]?.int
+      else { throw .damaged(path: path, reason: "A pin in it does not read.") }
+      pins[hash] = Pin(rootHash: hash, publicKey: key, displayName: name, origin: origin, pinnedAt: time)
+    }
+  }
+}
+
+extension LocalStore {
+  /// Who is known. No lock is needed.
+  /// - Throws: ``StoreError``, ``FileError``.
+  public func people() throws -> KnownPeople {
+    do {
+      return try KnownPeople(parsing: AtomicFile.read(directoryPath, limit: 256 << 20), path: directoryPath)
+    } catch FileError.notFound { return KnownPeople() }
+  }
+
+  /// Changes who is known: all of the change or nothing.
+  /// - Throws: ``StoreError``, ``FileError``, or what `change` throws.
+  @discardableResult
+  public func updatePeople<R: Sendable>(_ change: (inout KnownPeople) throws -> R) async throws -> R {
+    try await locked {
+      var people = try people()
+      let before = people.encoded()
+      let result = try change(&people)
+      let after = people.encoded()
+      if after != before { try AtomicFile.write(after, to: directoryPath, mode: 0o600) }
+      return result
+    }
+  }
+}

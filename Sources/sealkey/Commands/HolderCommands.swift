@@ -1,0 +1,222 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import Glibc
+import SealCeremonies
+import SealFormats
+import SecurityKeys
+import WebAuthnCore
+
+extension Command {
+  static let holderOptions = [
+    OptionSpec("capsule", "FILE", "the estate's record"),
+    OptionSpec("into", "FILE", "write the record there too, with the new entry and all that this computer has seen"),
+    OptionSpec("identity", "FILE", "the key holder's identity record (else the one known here)"),
+    OptionSpec("device", "NAME|FILE", "the device that signs the entry (else the one of this computer that can)"),
+    OptionSpec("owner-key", "HEX", "the owner's root key, 64 bytes, known from elsewhere: it is pinned"),
+    noUV,
+  ]
+
+  static let confirm = Command(
+    "confirm", "Confirm that you still have your key, once a year. It never counts towards a release.",
+    options: holderOptions + [
+      OptionSpec("estate", "ID", "without a record: the estate's id"),
+      OptionSpec("epoch", "N", "without a record: the epoch's number"),
+      OptionSpec("head", "HEX", "without a record: digest of its newest event, 32 bytes or nothing"),
+    ] + outOptions,
+    examples: [
+      "sealkey confirm --capsule estate.capsule --out confirmation.json --into newer.capsule",
+      "sealkey confirm --identity karin.json --estate ID --epoch 1 --head HEX",
+    ]
+  ) { invocation in
+    try invocation.noOperands()
+    if invocation.options.has("capsule") { return try await HolderVerb.run(invocation, isTap: false) }
+    for option in ["into", "device", "owner-key"] where invocation.options.has(option) {
+      throw UsageError.missingOption("capsule")
+    }
+    let (record, simulated) = try invocation.record(try invocation.required("identity"))
+    let statement = Statement.custodyConfirm(
+      estateID: try invocation.required("estate"), epoch: try invocation.epoch(),
+      recordHeadDigest: try invocation.head())
+    return try await HolderVerb.bare(
+      statement, record, simulated, "It says that \(record.displayName) still has this key, and releases nothing.",
+      invocation)
+  }
+}
+
+/// Acts of a key holder on a record.
+enum HolderVerb {
+  /// A bare assertion from fields that the person gave.
+  static func bare(
+    _ statement: Statement, _ record: DirectoryRecord, _ simulated: Bool, _ meaning: String, _ invocation: Invocation
+  ) async throws -> Outcome {
+    try await invocation.withKey(touches: 1) { _, session in
+      invocation.say(meaning)
+      let signed = try await Ceremony(
+        key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred
+      ).sign(statement, as: record)
+      return try invocation.deliver(
+        signed.artefact(for: record, isSimulated: simulated),
+        ["Done.", "A phone with Seal must publish it before it counts."],
+        [("rootHash", .string(record.rootHash)), ("statement", signed.statement.json)])
+    }
+  }
+
+  static func run(_ invocation: Invocation, isTap: Bool) async throws -> Outcome {
+    let path = try invocation.required("capsule")
+    for option in ["estate", "epoch", "head"] where invocation.options.has(option) {
+      throw UsageError.conflict("capsule", option)
+    }
+    let capsule = try invocation.capsule(path)
+    let (holder, deviceName, simulated) = try invocation.actor(in: capsule)
+    let reading = try await self.reading(capsule, holder, invocation)
+    let device = try invocation.device(deviceName)
+    if isTap, reading.isFirstMeeting {
+      invocation.say(
+        "This computer had never seen this estate before, so it counts the claim from now and not from when")
+      invocation.say("the record says it was opened: nobody is to be hurried by a record that just turned up.")
+    }
+    let act =
+      isTap
+      ? try HolderAct(
+        tapping: reading, as: holder, device: device, claimID: invocation.options["claim"],
+        usesRecordTimes: invocation.options.has("use-record-times"))
+      : try HolderAct(confirming: reading, as: holder, device: device)
+    try explain(act, invocation)
+    let signed = try await invocation.withKey(touches: 1) { _, session in
+      try await act.touch(
+        Ceremony(key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred))
+    }
+    let event = try await act.entry(signed, at: invocation.now, in: invocation.store) { try invocation.capsule(path) }
+    return try write(event, act, signed, isSimulated: simulated || capsule.isSimulated, invocation)
+  }
+
+  /// Reads the record, and has the person compare the owner's key when it is not pinned yet.
+  private static func reading(
+    _ capsule: Capsule, _ holder: DirectoryRecord, _ invocation: Invocation
+  ) async throws -> EstateReading {
+    let read = { (key: [UInt8]?) in
+      try await invocation.reading(of: capsule, remembering: .always) { context in
+        if context.directory[holder.rootHash] == nil { context.directory[holder.rootHash] = holder }
+        context.pins[holder.rootHash] = holder.publicKey
+        if let key { context.pins[capsule.ownerHash] = key }
+      }
+    }
+    let reading = try await read(nil)
+    let pins = try invocation.store.people().pins
+    guard pins[capsule.ownerHash] == nil, let key = reading.ownerKey else { return reading }
+    let name = reading.verification.name(of: capsule.ownerHash)
+    if reading.context.pins[capsule.ownerHash] == nil {
+      do throws(ConfirmationError) {
+        try Confirmation.ask(
+          [
+            "This computer does not know the root key of the owner, \(name).",
+            "Its fingerprint: \((try? Confirmation.fingerprint(key)) ?? "?")",
+            "Compare it with what the owner told you or what your phone shows. If they are the same, type: same",
+          ], word: "same", invocation, isAnsweredByYes: false)
+      } catch {
+        // Nobody to ask: the act says itself what is missing.
+        if error == .nobodyToAsk { return reading }
+        throw error
+      }
+    }
+    try await invocation.store.updatePeople {
+      try $0.pin(
+        .init(
+          rootHash: capsule.ownerHash, publicKey: key, displayName: name, origin: .confirmed,
+          pinnedAt: invocation.now))
+    }
+    return try await read(key)
+  }
+
+  /// What the touch will say, and what the person must have made sure of.
+  private static func explain(_ act: HolderAct, _ invocation: Invocation) throws {
+    let verified = act.reading.verification
+    let owner = verified.name(of: verified.ownerHash)
+    let now = act.reading.context.now
+    for event in verified.missing {
+      invocation.say(
+        "The file lacks an entry that this computer knows: \(event.terms.kind) of "
+          + "\(UTCText.format(event.terms.occurredAtEpoch)). It was taken into account.")
+    }
+    var last = "There is no sign of \(owner) in the record."
+    if let event = act.lastSignOfOwner {
+      let days = (now - event.terms.occurredAtEpoch) / 86_400
+      last =
+        "The last sign of \(owner) known here is \(days) days old: \(event.terms.kind) of "
+        + "\(UTCText.format(event.terms.occurredAtEpoch))."
+    }
+    guard case .tap(let claim) = act.kind else {
+      invocation.say(last)
+      invocation.say("Touching the key says that \(act.holder.displayName) still has it. It releases nothing.")
+      return
+    }
+    let suites = act.outcomes.map { if case .wrapped(let suite) = $0 { suite } else { "left out" } }
+    var lines = [
+      last, "Anything later is invisible on this computer. Silence is not death.",
+      "The claim \(claim.id) was opened by \(verified.name(of: claim.claimant)) at \(UTCText.format(claim.time)).",
+      "Your share will be readable for \(verified.name(of: claim.claimant)), by device: "
+        + suites.joined(separator: ", ") + ".",
+    ]
+    if suites.contains("x25519") {
+      lines.append("x25519: that device, or this computer's OpenSSL, has no ML-KEM-768.")
+    }
+    if act.isRuleOfOne {
+      lines.append(
+        "ONE KEY HOLDER IS ENOUGH: your share is the Estate Key itself, and your tap alone opens the estate.")
+    }
+    lines.append("A tap cannot be taken back. If you know of no later sign of \(owner), type: tap")
+    if invocation.options.has("yes") { for line in lines.dropLast() { invocation.say(line.printable) } }
+    try Confirmation.ask(lines, word: "tap", invocation, isAnsweredByYes: true)
+    invocation.say("Touching the key is \(act.holder.displayName)'s word to release the estate.")
+  }
+
+  private static func write(
+    _ event: EstateEvent, _ act: HolderAct, _ signed: Ceremony.Signed, isSimulated: Bool, _ invocation: Invocation
+  ) throws -> Outcome {
+    let artefact = Artefact(
+      .event, event, isSimulated: isSimulated || signed.evidence.isSimulated, evidence: signed.evidence(for: act.holder)
+    )
+    var facts: [(String, JSONValue?)] = [
+      ("rootHash", .string(act.holder.rootHash)), ("eventID", .string(event.id)),
+      ("digestHex", .hex(event.digest)), ("recordHeadHex", .hex(act.head)), ("statement", signed.statement.json),
+      ("firstMeeting", .bool(act.reading.isFirstMeeting)), ("ruleOfOne", .bool(act.isRuleOfOne)),
+      (
+        "wraps",
+        .array(act.outcomes.map { if case .wrapped(let suite) = $0 { .string(suite) } else { .string("leftOut") } })
+      ),
+    ]
+    if let into = invocation.options["into"] {
+      var capsule = act.capsule(adding: event)
+      capsule.isSimulated = capsule.isSimulated || artefact.isSimulated
+      try AtomicFile.write(capsule.encoded(), to: into)
+      facts.append(("into", .string(into)))
+      invocation.say("Wrote \(into).")
+    }
+    return try invocation.deliver(
+      artefact,
+      [
+        act.toBeSigned.name == "custody.confirm.v1" ? "Confirmed." : "Tapped.",
+        "It is kept on this computer. A phone with Seal must publish it before it counts.",
+      ], facts)
+  }
+}
+
+extension Invocation {
+  func epoch() throws(UsageError) -> UInt64 {
+    let text = try required("epoch")
+    guard let epoch = UInt64(text) else { throw .badValue(option: "--epoch", value: text, wanted: "a whole number") }
+    return epoch
+  }
+
+  func head() throws(UsageError) -> [UInt8] {
+    _ = try required("head")
+    let head = try hex("head") ?? []
+    guard head.isEmpty || head.count == 32 else {
+      throw .badValue(option: "--head", value: Hex.encode(head), wanted: "32 bytes in hexadecimal, or nothing")
+    }
+    return head
+  }
+}

@@ -1,0 +1,54 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import Glibc
+import SealFormats
+import WebAuthnCore
+
+/// Questions to a person, on the terminal and nowhere else.
+enum Confirmation {
+  /// Asks for a word. `isAnsweredByYes` is for questions that say so.
+  /// - Throws: ``ConfirmationError``.
+  static func ask(
+    _ lines: [String], word: String, _ invocation: Invocation, isAnsweredByYes: Bool
+  ) throws(ConfirmationError) {
+    if isAnsweredByYes, invocation.options.has("yes") { return }
+    let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard terminal >= 0 else { throw .nobodyToAsk }
+    defer { close(terminal) }
+    // What was typed ahead was not meant as an answer.
+    tcflush(terminal, TCIFLUSH)
+    Console.write(terminal, Array((lines.map(\.printable).joined(separator: "\n") + "\n> ").utf8))
+    var answer: [UInt8] = []
+    var byte: UInt8 = 0
+    while answer.count < 64, read(terminal, &byte, 1) == 1, byte != 0x0a { answer.append(byte) }
+    guard String(decoding: answer, as: UTF8.self) == word else { throw .notConfirmed }
+  }
+
+  /// A public key as people read it to each other: half of its fingerprint in groups of four.
+  static func fingerprint(_ key: [UInt8]) throws -> String {
+    let hex = Hex.encode(try Statement.fingerprint(publicKey: key).commitment().digest.prefix(16))
+    return stride(from: 0, to: hex.count, by: 4).map { String(hex.dropFirst($0).prefix(4)) }.joined(separator: " ")
+  }
+}
+
+/// A question that was not answered with yes.
+enum ConfirmationError: NamedError, Hashable {
+  case nobodyToAsk
+  case notConfirmed
+
+  var name: String { self == .nobodyToAsk ? "nobodyToAsk" : "notConfirmed" }
+  var message: String {
+    self == .nobodyToAsk
+      ? "This needs a person's confirmation, and there is no terminal to ask on."
+      : "Not confirmed, so nothing was done."
+  }
+  var next: String {
+    self == .nobodyToAsk
+      ? "Run it in a terminal; or, where --help says so, add --yes when you have made sure."
+      : "Begin again when you are sure."
+  }
+  var kind: FaultKind { .refused }
+}

@@ -1,0 +1,101 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import Glibc
+import SealCeremonies
+import SealFormats
+import WebAuthnCore
+
+/// What the verbs do with this computer's store.
+extension Invocation {
+  var store: LocalStore { LocalStore(path: dataDirectory) }
+
+  static let noStore = OptionSpec("no-store", nil, "keep nothing of this on this computer")
+
+  /// Keeps what is worth keeping of a ceremony. A store that cannot be written is said, and does not undo what a key
+  /// has done.
+  func keep(_ change: (inout KnownPeople) throws -> Void) async {
+    if options.has("no-store") { return }
+    do { try await store.updatePeople(change) } catch {
+      let named = error as? any NamedError
+      say("Not kept on this computer: \(named?.message ?? "\(error)") [\(named?.name ?? "unexpected")]")
+    }
+  }
+
+  /// Everybody who is known here; nobody when the store does not read, which is said.
+  func knownPeople() -> KnownPeople {
+    do { return try store.people() } catch {
+      let named = error as? any NamedError
+      say("The store does not read: \(named?.message ?? "\(error)") [\(named?.name ?? "unexpected")]")
+      return KnownPeople()
+    }
+  }
+
+  /// A capsule in the light of what is known here.
+  func reading(
+    of capsule: Capsule, remembering: LocalStore.Remembering, also change: (inout CapsuleContext) -> Void = { _ in }
+  ) async throws -> EstateReading {
+    var context = try capsuleContext(capsule)
+    change(&context)
+    let reading = try await store.read(
+      capsule, context, remembering: options.has("no-store") ? .never : remembering)
+    if let problem = reading.storeProblem { say("Not kept on this computer: \(problem.message) [\(problem.name)]") }
+    return reading
+  }
+
+  /// A device by the name under which it is kept here, or from a file.
+  func device(_ text: String) throws -> PrivateHalves {
+    if text.contains("/") || access(text, F_OK) == 0 { return try DeviceFile.read(text) }
+    return try store.device(text)
+  }
+
+  /// Whoever acts in an estate: the identity and the device that the person named, or the one device of this computer
+  /// that speaks for somebody in the record.
+  func actor(in capsule: Capsule) throws -> (holder: DirectoryRecord, device: String, isSimulated: Bool) {
+    let people = try store.people()
+    var named: (record: DirectoryRecord, isSimulated: Bool)?
+    if let file = options["identity"] { named = try record(file) }
+    let names = options["device"].map { [$0] } ?? store.deviceNames
+    var found: [(DirectoryRecord, String, Bool)] = []
+    for name in names {
+      let key = try device(name).devicePublicKey
+      let hashes = capsule.identities.values.filter { identity in
+        identity.deviceEndorsements.contains { $0.devicePublicKey == key }
+      }.map(\.rootHash)
+      if let named {
+        if hashes.contains(named.record.rootHash) || options.has("device") {
+          found.append((named.record, name, named.isSimulated))
+        }
+        continue
+      }
+      for hash in hashes { if let record = people.records[hash] { found.append((record, name, false)) } }
+    }
+    guard let first = found.first else { throw ActorError.none }
+    guard found.count == 1 else { throw ActorError.several(found.map { "\($0.0.displayName) with \($0.1)" }) }
+    return first
+  }
+}
+
+/// Why it is not clear who acts.
+enum ActorError: NamedError, Hashable {
+  case none
+  case several([String])
+
+  var name: String { self == .none ? "noDeviceKey" : "severalDevices" }
+  var message: String {
+    switch self {
+    case .none: "No device of this computer speaks for anybody in this record."
+    case .several(let who): "More than one device of this computer could act: \(who.joined(separator: "; "))."
+    }
+  }
+  var next: String {
+    switch self {
+    case .none:
+      "Name them with --identity and --device, or keep them here: sealkey directory import, sealkey device make"
+    case .several: "Say which with --device."
+    }
+  }
+  var kind: FaultKind { .refused }
+}

@@ -1,0 +1,133 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import Glibc
+import TestSupport
+import Testing
+import WebAuthnCore
+
+/// The local store as a person meets it, and what is left of it when a program is killed in the middle of a write.
+@Suite struct StoreCommandTests {
+  @Test func importListPinExport() throws {
+    let folder = try TemporaryFolder()
+    let data = ["--data-dir", "\(folder.path)/data"]
+    let key = ["--key", "virtual", "--data-dir", "\(folder.path)/ada"]
+    let file = "\(folder.path)/ada.json"
+    // What is registered here is known here, and pinned.
+    let made = try Sealkey.run(
+      ["register", "--name", "Ada", "--endorse", "--device", "\(folder.path)/d", "--out", file] + key)
+    #expect(made.code == 0, "\(made.err)")
+    let own = try Sealkey.run(["directory", "list"] + key).json["identities"]?.array?.first
+    #expect(own?["pinned"]?.bool == true)
+    #expect(own?["liveDevices"]?.int == 1)
+    // One key, one identity.
+    let twice = try Sealkey.run(["register", "--name", "Eve"] + key)
+    #expect(twice.error == "alreadyRegistered")
+    #expect(twice.code == 6)
+
+    #expect(
+      try Sealkey.run(["directory", "import", file] + data).json["identities"]?.array?.first?["result"]?.string == "new"
+    )
+    let again = try Sealkey.run(["directory", "import", file] + data)
+    #expect(again.json["identities"]?.array?.first?["result"]?.string == "unchanged")
+    #expect(try Sealkey.run(["directory", "pin", "Ada"] + data).error == "nobodyToAsk")
+    #expect(try Sealkey.run(["directory", "pin", "Ada", "--yes"] + data).code == 0)
+    let people = "\(folder.path)/people.json"
+    #expect(try Sealkey.run(["directory", "export", "--out", people] + data).code == 0)
+    #expect(try Sealkey.run(["directory", "import", people, "--data-dir", "\(folder.path)/third"]).code == 0)
+    #expect(try Sealkey.run(["directory", "import", "/dev/null"] + data).error == "jsonTruncated")
+    #expect(try Sealkey.run(["directory", "pin", "Eve"] + data).error == "identityNotFound")
+
+    #expect(try Sealkey.run(["device", "make", "laptop"] + data).code == 0)
+    #expect(try Sealkey.run(["device", "make", "laptop"] + data).error == "fileExists")
+    let device = try Sealkey.run(["device", "export", "laptop"] + data).json
+    #expect(device["devicePublicKeyHex"]?.string?.count == 130)
+    #expect(try Sealkey.run(["device", "list"] + data).json["devices"]?.array?.count == 1)
+    #expect(try Sealkey.run(["store", "check"] + data).code == 0)
+    #expect(try Sealkey.mode("\(folder.path)/data/devices/laptop.device") == "600")
+  }
+
+  /// A sponsored identity's halves are kept only when that is asked for.
+  @Test func unlockedHalvesAreKeptOnRequest() throws {
+    let folder = try TemporaryFolder()
+    let key = ["--key", "virtual", "--data-dir", "\(folder.path)/data"]
+    _ = try Sealkey.run(["pin", "set"] + key, pin: "2468")
+    let made = try Sealkey.run(["sponsor", "--name", "Emma", "--out", "\(folder.path)/e.json"] + key, pin: "2468")
+    #expect(made.code == 0)
+    #expect(try Sealkey.run(["device", "list"] + key).json["devices"]?.array?.isEmpty == true)
+    let kept = try Sealkey.run(["unlock", "\(folder.path)/e.json", "--store", "emma"] + key, pin: "2468")
+    #expect(kept.json["stored"]?.bool == true)
+    let device = try Sealkey.run(["device", "export", "emma"] + key).json
+    #expect(device["devicePublicKeyHex"]?.string == made.json["devicePublicKeyHex"]?.string)
+  }
+
+  static let strace: Bool = (try? Program.run("strace", ["-qq", "-o", "/dev/null", "true"]))?.code == 0
+  static let isFull = getenv("SEALKEY_FULL") != nil
+
+  /// Kill -9 before any system call of a write, and errors of a full or read-only disk at each of them: the store opens
+  /// and holds the old state or the new one.
+  @Test(
+    .enabled(if: strace || Program.isCI, "strace is not installed, or may not trace"),
+    arguments: ["directory", "estate", "device"])
+  func interruptedWrites(_ what: String) async throws {
+    let folder = try TemporaryFolder()
+    let (capsule, people) = ("\(folder.path)/e", "\(folder.path)/p")
+    let made = try Sealkey.run(["demo", "--capsule", capsule, "--stage", "open", "--people", people])
+    try #require(made.code == 0)
+    let (base, work) = ("\(folder.path)/base", "\(folder.path)/work")
+    func onWork(_ verb: [String]) -> [String] { verb + ["--data-dir", work, "--json"] }
+    _ = try Sealkey.run(["directory", "import", "\(people)/ada/identity.json", "--data-dir", base])
+    if what != "directory" { _ = try Sealkey.run(["device", "make", "old", "--data-dir", base]) }
+    let (change, look): ([String], [String]) =
+      switch what {
+      case "directory": (["directory", "import", "\(people)/karin/identity.json"], ["directory", "list"])
+      case "estate": (["capsule", "show", capsule], ["capsule", "show", capsule, "--no-store"])
+      default: (["device", "make", "new"], ["device", "list"])
+      }
+    /// What is stored, without what the clock changes.
+    func state() throws -> String {
+      let run = try Sealkey.run(onWork(look).dropLast())
+      if what == "estate" { return run.json["byFirstSight"] == nil ? "unknown" : "known" }
+      return String(decoding: JSONWriter.write(run.json), as: UTF8.self)
+    }
+    func reset() throws { _ = try Program.run("sh", ["-c", "rm -rf '\(work)' && cp -a '\(base)' '\(work)'"]) }
+    try reset()
+    let old = try state()
+    #expect(try Program.run(Program.sealkey, onWork(change)).code == 0)
+    let new = try state()
+    #expect(old != new)
+
+    let faults = ["signal=KILL", "error=ENOSPC", "error=EROFS"]
+    // Every write ends with these two; the other calls of a write are for the long run.
+    let calls =
+      ["write", "rename", "link"] + (Self.isFull ? ["fsync", "flock", "mkdir", "openat", "close", "unlink"] : [])
+    var killed = 0
+    for call in calls {
+      for fault in faults where fault != "error=EROFS" || Self.isFull || call != "write" {
+        for number in 1...200 {
+          try reset()
+          let run = try Program.run(
+            "strace",
+            [
+              "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):\(fault):when=\(number)",
+              Program.sealkey,
+            ] + onWork(change))
+          let check = try Sealkey.run(["store", "check", "--data-dir", work])
+          #expect(check.code == 0, "\(call) \(number) \(fault): \(check.json)")
+          let found = try state()
+          #expect(found == old || found == new, "\(call) \(number) \(fault)")
+          if run.code == 137 { killed += 1 }
+          // The next writer goes on from there.
+          let next = try Program.run(Program.sealkey, onWork(change))
+          #expect(next.code == 0 || next.out.contains("fileExists"), "\(call) \(number) \(fault): \(next.out)")
+          #expect(try state() == new)
+          await Task.yield()
+          // Nothing was hit: there are no more calls of this kind.
+          if run.code == 0, found == new { break }
+        }
+      }
+    }
+    #expect(killed > 1)
+  }
+}

@@ -1,0 +1,130 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import TestSupport
+import Testing
+import WebAuthnCore
+
+/// The tap that releases, as a person makes it, in a made-up estate whose claim has just opened.
+@Suite struct TapCommandTests {
+  /// An estate with everybody's computer.
+  private struct Estate {
+    let folder: TemporaryFolder
+    let file: String
+
+    init(_ stage: String) throws {
+      folder = try TemporaryFolder()
+      file = "\(folder.path)/e.capsule"
+      let made = try Sealkey.run(["demo", "--capsule", file, "--stage", stage, "--people", "\(folder.path)/p"])
+      try #require(made.code == 0, "\(made.err)")
+    }
+
+    func data(_ who: String) -> [String] { ["--key", "virtual", "--data-dir", "\(folder.path)/p/\(who)"] }
+    func path(_ name: String) -> String { "\(folder.path)/\(name)" }
+  }
+
+  @Test func twoTapsAuthorize() throws {
+    let estate = try Estate("open")
+    let first = try Sealkey.run(
+      ["tap", "--capsule", estate.file, "--out", estate.path("t1"), "--into", estate.path("e1"), "--yes"]
+        + estate.data("karin"))
+    #expect(first.code == 0, "\(first.json)\(first.err)")
+    #expect(first.json["simulated"]?.bool == true)
+    #expect(first.json["wraps"]?.array?.count == 1)
+    for words in ["days old: heartbeat", "Anything later is invisible", "by device: x25519", "Touch the key now"] {
+      #expect(first.err.contains(words), "\(words)")
+    }
+    #expect(try Sealkey.run(["verify", estate.path("t1")] + estate.data("david")).code == 0)
+
+    // Whoever has only the old file still knows of the tap on the computer that made it.
+    let again = try Sealkey.run(["tap", "--capsule", estate.file, "--yes"] + estate.data("karin"))
+    #expect(again.error == "alreadyTapped")
+    #expect(again.code == 6)
+    #expect(!again.err.contains("Touch the key"))
+    let merged = try Sealkey.run(
+      ["capsule", "merge", estate.file, "--out", estate.path("m")] + estate.data("karin"))
+    #expect(merged.json["addedFromStore"]?.int == 1)
+
+    let second = try Sealkey.run(
+      ["tap", "--capsule", estate.path("e1"), "--into", estate.path("e2"), "--yes"] + estate.data("ruth"))
+    #expect(second.code == 0, "\(second.json)")
+    #expect(second.json["artefact"]?["seal"]?["kind"]?.string == "authorization")
+    let shown = try Sealkey.run(["capsule", "show", estate.path("e2")] + estate.data("david"))
+    #expect(shown.json["byFirstSight"]?["state"]?.string == "authorized")
+    #expect(try Sealkey.run(["capsule", "verify", estate.path("e2"), "--strict"] + estate.data("ada")).code == 0)
+    for who in ["karin", "ruth", "david"] {
+      #expect(try Sealkey.run(["store", "check"] + estate.data(who)).code == 0)
+    }
+    // A second verifier, where there is one.
+    if let python = Program.python {
+      let script = "/\(CapsuleCommandTests.here)/Integration/python/verify_capsule.py"
+      let checked = try Program.run(python, [script, estate.path("e2")])
+      #expect(checked.code == 0, "\(checked.out)")
+    }
+  }
+
+  @Test func refusalsHaveTheirNamesAndCodes() throws {
+    let estate = try Estate("open")
+    let tap = ["tap", "--capsule", estate.file]
+    func run(_ arguments: [String], _ who: String = "karin") throws -> Sealkey.Run {
+      try Sealkey.run(arguments + estate.data(who))
+    }
+    // Nobody to ask.
+    #expect(try run(tap).error == "nobodyToAsk")
+    #expect(try run(tap + ["--yes", "--claim", "another"]).error == "notTheCurrentClaim")
+    #expect(try run(tap + ["--yes", "--use-record-times"]).error == "claimTimeUnproven")
+    #expect(try run(tap + ["--yes", "--estate", "x"]).error == "conflictingOptions")
+    #expect(try run(tap + ["--yes"], "emma").error == "noDeviceKey")
+    #expect(try run(tap + ["--yes"], "ada").error == "notAKeyHolder")
+    // A computer that has never seen the estate, and does not know the owner.
+    let stranger = ["--key", "virtual", "--data-dir", estate.path("other")]
+    let given = [
+      "--identity", estate.path("p/karin/identity.json"), "--device", estate.path("p/karin/devices/laptop.device"),
+    ]
+    let first = try Sealkey.run(tap + ["--yes"] + given + stranger)
+    #expect(first.error == "ownerNotPinned")
+    #expect(first.err.contains("never seen this estate before"))
+    let owner = try #require(
+      try run(["directory", "list"]).json["identities"]?.array?.first { $0["name"]?.string == "Ada (simulated)" })
+    let key = ["--owner-key", try #require(owner["publicKeyHex"]?.string)]
+    let late = try Sealkey.run(tap + ["--yes"] + given + key + stranger)
+    #expect(late.error == "notOpen")
+    #expect(late.code == 6)
+    let wrong = [
+      "--owner-key", try #require(owner["publicKeyHex"]?.string).map { $0 == "a" ? "b" : $0 }.map(String.init).joined(),
+    ]
+    #expect(try run(tap + ["--yes"] + wrong).error == "publicKeyChanged")
+    // The wrong key in the port: nothing is kept of it.
+    let mixed = try Sealkey.run(
+      tap + ["--yes", "--data-dir", "\(estate.folder.path)/p/karin", "--key", "virtual:final"])
+    #expect(mixed.error == "notOnThisKey")
+    let shown = try run(["capsule", "show", estate.file])
+    #expect(shown.json["byFirstSight"]?["taps"]?.array?.count == 0)
+    #expect(try Sealkey.run(["tap", "--into", "x"]).error == "missingOption")
+  }
+
+  @Test(arguments: [("sealed", "noClaim"), ("claimed", "notOpen"), ("released", "notOpen")])
+  func closedStages(_ stage: String, _ name: String) throws {
+    let estate = try Estate(stage)
+    let run = try Sealkey.run(["tap", "--capsule", estate.file, "--yes"] + estate.data("karin"))
+    #expect(run.error == name)
+    #expect(run.code == 6)
+  }
+
+  @Test func confirming() throws {
+    let estate = try Estate("sealed")
+    let made = try Sealkey.run(
+      ["confirm", "--capsule", estate.file, "--out", estate.path("c"), "--into", estate.path("e1")]
+        + estate.data("david"))
+    #expect(made.code == 0, "\(made.json)")
+    #expect(try Sealkey.run(["verify", estate.path("c")] + estate.data("karin")).code == 0)
+    #expect(try Sealkey.run(["capsule", "verify", estate.path("e1")] + estate.data("karin")).code == 0)
+    let bare = try Sealkey.run(
+      ["confirm", "--identity", estate.path("p/karin/identity.json"), "--estate", "E", "--epoch", "1", "--head", ""]
+        + estate.data("karin"))
+    #expect(bare.code == 0)
+    #expect(bare.json["statement"]?["name"]?.string == "custody.confirm.v1")
+    #expect(try Sealkey.run(["confirm", "--device", "x"]).error == "missingOption")
+  }
+}
