@@ -5,6 +5,7 @@
 import CTAPWire
 import CryptoCore
 import Glibc
+import TestSupport
 import VirtualAuthenticator
 import WebAuthnCore
 
@@ -21,7 +22,8 @@ final class Bench: Sendable {
   let typed: Locked<[UInt8]?>
 
   static let pin = Array("1234".utf8)
-  static let quick = KeyTimings(touch: .seconds(3), command: .seconds(3), drain: .milliseconds(300))
+  static let quick = KeyTimings(
+    touch: Pace.milliseconds(8000), command: Pace.milliseconds(8000), drain: .milliseconds(300))
 
   init(
     _ profile: ModelProfile = .virtual, touch: TouchControl.Policy = .automatic, faults: [Fault] = [],

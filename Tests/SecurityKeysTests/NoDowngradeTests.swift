@@ -3,6 +3,7 @@
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 import CTAPWire
+import TestSupport
 import Testing
 import VirtualAuthenticator
 
@@ -37,7 +38,7 @@ struct NoDowngradeTests {
       }
     }
     let results = try await Sweep.runAll(ceremony, plans)
-    #expect(results.count == plans.count)
+    #expect(results.count == Pace.sample(plans).count)
     for result in results {
       #expect(!result.usedU2F, "\(String(describing: result.fault))")
       #expect(!Self.falsehoods.contains(result.failure ?? ""), "\(String(describing: result.fault))")
@@ -46,7 +47,7 @@ struct NoDowngradeTests {
         result.fired == 0 || result.failureAfterwards == nil,
         "\(String(describing: result.fault)), first \(result.failure ?? "-")")
       #expect(result.triesLost <= 1)
-      #expect(result.elapsed < .seconds(4), "\(String(describing: result.fault))")
+      #expect(result.elapsed < .seconds(60), "\(String(describing: result.fault))")
     }
     // The faults did happen, and did harm.
     #expect(results.count { $0.fired > 0 } > results.count * 9 / 10)

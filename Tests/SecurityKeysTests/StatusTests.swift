@@ -4,6 +4,7 @@
 
 import CTAPWire
 import CryptoCore
+import TestSupport
 import Testing
 import VirtualAuthenticator
 import WebAuthnCore
@@ -70,9 +71,10 @@ struct StatusTests {
     arguments: [CTAPStatus.operationDenied, .userActionTimeout, .actionTimeout, .puatRequired])
   func lateStatus(status: CTAPStatus) async throws {
     // Scaled: after a third of our own patience.
-    let timings = KeyTimings(touch: .milliseconds(1500), command: .seconds(1), drain: .milliseconds(200))
+    let timings = KeyTimings(
+      touch: Pace.milliseconds(1500), command: Pace.milliseconds(1000), drain: .milliseconds(200))
     var timing = KeyTiming()
-    timing.touchTimeout = 900
+    timing.touchTimeout = 900 * Pace.factor
     let bench = try Bench(
       .virtual.varied("late") { $0.touchTimeoutStatus = status }, touch: .never, timings: timings, timing: timing)
     #expect(await failure { try await bench.register() } == "timedOut")
