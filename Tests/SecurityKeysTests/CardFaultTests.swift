@@ -31,7 +31,7 @@ struct CardFaultTests {
   }
 
   private static func prepare(_ ceremony: SweepCeremony) async throws -> (CardBench, [UInt8]) {
-    let bench = try CardBench(ceremony.profile, timing: Sweep.keyTiming)
+    let bench = try CardBench(ceremony.profile, timing: Sweep.keyTiming())
     if ceremony.needsPIN { try await bench.key.setPIN(SecretBytes(Bench.pin)) }
     var id: [UInt8] = []
     switch ceremony {

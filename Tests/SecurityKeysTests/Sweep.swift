@@ -41,25 +41,35 @@ struct SweepResult: Sendable {
   let failureAfterwards: String?
   /// Faults that came to pass before the second time.
   let fired: Int
+  /// What is wrong with it.
+  var complaints: [String] = []
 }
 
 enum Sweep {
-  /// Deadlines of a few hundred milliseconds, so that thousands of cases take minutes.
-  static let timings = KeyTimings(
-    touch: Pace.milliseconds(900), command: Pace.milliseconds(400), drain: Pace.milliseconds(80))
+  /// Deadlines of a few hundred milliseconds, so that thousands of cases take minutes; longer when the case must
+  /// prove that it was not the computer that was late.
+  static func timings(_ patience: Int64) -> KeyTimings {
+    KeyTimings(
+      touch: Pace.milliseconds(900 * patience), command: Pace.milliseconds(400 * patience),
+      drain: Pace.milliseconds(80 * patience))
+  }
   /// For what must go well: time that passes without a fault is the computer's.
   static let patient = KeyTimings(touch: .seconds(60), command: .seconds(60), drain: .milliseconds(80))
-  static let keyTiming: KeyTiming = {
+
+  /// The key's own clocks, in proportion.
+  static func keyTiming(_ patience: Int64 = 1) -> KeyTiming {
     var timing = KeyTiming()
     timing.keepaliveInterval = 20
-    timing.messageTimeout = 150 * Pace.factor
-    timing.touchTimeout = 500 * Pace.factor
+    timing.messageTimeout = 150 * patience * Pace.factor
+    timing.touchTimeout = 500 * patience * Pace.factor
     return timing
-  }()
+  }
 
   /// A key that is ready for the ceremony: plugged in afresh, with its PIN and credential, not open.
-  static func prepare(_ ceremony: SweepCeremony) async throws -> (bench: Bench, id: [UInt8]) {
-    let bench = try Bench(ceremony.profile, timing: keyTiming)
+  static func prepare(
+    _ ceremony: SweepCeremony, patience: Int64 = 1
+  ) async throws -> (bench: Bench, id: [UInt8]) {
+    let bench = try Bench(ceremony.profile, timing: keyTiming(patience))
     if ceremony.needsPIN { try await bench.setPIN() }
     var id: [UInt8] = []
     switch ceremony {
@@ -90,20 +100,20 @@ enum Sweep {
   }
 
   /// Runs the ceremony with the fault, then once more without.
-  static func run(_ ceremony: SweepCeremony, _ make: @Sendable (FaultScript) -> Fault?) async throws -> SweepResult {
-    let (bench, id) = try await prepare(ceremony)
+  static func run(
+    _ ceremony: SweepCeremony, patience: Int64 = 1, _ make: @Sendable (FaultScript) -> Fault?
+  ) async throws -> SweepResult {
+    let (bench, id) = try await prepare(ceremony, patience: patience)
     let fault = make(bench.faults)
     if let fault { bench.faults.add(fault) }
     let tries = bench.virtual.pinRetries
     let start = Deadline.now
-    let key = bench.secondKey(timings: timings)
+    let key = bench.secondKey(timings: timings(patience))
     let failed = await failure { try await perform(ceremony, bench, id, key) }
     let elapsed = Duration.nanoseconds(Deadline.now.nanoseconds - start.nanoseconds)
     let fired = bench.faults.fired
     let lost = tries - bench.virtual.pinRetries
-    var after = await failure { try await perform(ceremony, bench, id, key) }
-    // On a busy computer a few hundred milliseconds can pass without anything happening: once more, then it counts.
-    if after != nil { after = await failure { try await perform(ceremony, bench, id, key) } }
+    let after = await failure { try await perform(ceremony, bench, id, key) }
     await key.close()
     let usedU2F = bench.virtual.log.entries.contains { if case .u2f = $0.kind { true } else { false } }
     return SweepResult(
@@ -140,20 +150,41 @@ enum Sweep {
     }
   }
 
-  /// Runs every plan, many at a time: they mostly wait. A slow run takes a sample of them (``Pace``).
-  static func runAll(_ ceremony: SweepCeremony, _ plans: [Plan], width: Int = Pace.factor > 1 ? 4 : 16) async throws
-    -> [SweepResult]
-  {
+  /// Runs the plan and says what is wrong with what came of it.
+  ///
+  /// Deadlines are real time, and a crowded computer can let a few hundred milliseconds pass in which nothing happens.
+  /// So a complaint must stand with deadlines six times and then thirty times as long.
+  static func judge(
+    _ ceremony: SweepCeremony, _ plan: Plan, _ complaints: @Sendable (SweepResult) -> [String]
+  ) async throws -> SweepResult {
+    var result: SweepResult
+    var patience: Int64 = 1
+    repeat {
+      result = try await run(ceremony, patience: patience) { plan.fault($0) }
+      result.complaints = complaints(result)
+      patience *= patience == 1 ? 6 : 5
+    } while !result.complaints.isEmpty && patience <= 30
+    return result
+  }
+
+  /// Judges every plan, many at a time: they mostly wait. A slow run takes a sample of them (``Pace``).
+  static func judgeAll(
+    _ ceremony: SweepCeremony, _ plans: [Plan], width: Int = Pace.factor > 1 ? 4 : 16,
+    _ complaints: @escaping @Sendable (SweepResult) -> [String]
+  ) async throws -> [SweepResult] {
     try await withThrowingTaskGroup(of: SweepResult.self) { group in
       var results: [SweepResult] = []
       var next = Pace.sample(plans).makeIterator()
       func add() -> Bool {
         guard let plan = next.next() else { return false }
-        group.addTask { try await run(ceremony) { plan.fault($0) } }
+        group.addTask { try await judge(ceremony, plan, complaints) }
         return true
       }
       for _ in 0..<width { if !add() { break } }
       while let result = try await group.next() {
+        if !result.complaints.isEmpty {
+          Issue.record("\(result.fault.map { "\($0)" } ?? "-"): \(result.complaints.joined(separator: "; "))")
+        }
         results.append(result)
         _ = add()
       }

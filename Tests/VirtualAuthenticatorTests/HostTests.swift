@@ -43,7 +43,7 @@ struct HostTests {
   @Test("keepalives go out until the touch comes")
   func keepalive() throws {
     let client = try HIDClient(
-      touch: .after(milliseconds: 50),
+      touch: .after(milliseconds: 400),
       timing: {
         var t = KeyTiming(); t.keepaliveInterval = 5; return t
       }())
