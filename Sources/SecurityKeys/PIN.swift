@@ -25,6 +25,15 @@ public struct PINRequest: Sendable, Hashable {
 /// Asks a person for a PIN, once. It is called at most once an act, for one key, and the answer is never kept.
 public typealias PINProvider = @Sendable (PINRequest) async throws -> SecretBytes
 
+/// Where an act gets its PIN from: the person is asked when it is first needed, and never twice.
+final class PINSource {
+  let provider: PINProvider?
+  /// What the person typed, for as long as the act lasts.
+  var answer: CheckedPIN?
+
+  init(_ provider: PINProvider?) { self.provider = provider }
+}
+
 /// A PIN that has passed the checks that cost no try, with the NUL that libfido2 wants after it.
 final class CheckedPIN: Sendable {
   private let terminated: SecretBytes
@@ -53,6 +62,13 @@ final class CheckedPIN: Sendable {
   /// The PIN for C, for the duration of `body`.
   func withCString<R>(_ body: (UnsafePointer<CChar>?) -> R) -> R {
     terminated.withUnsafeBytes { body($0.baseAddress?.assumingMemoryBound(to: CChar.self)) }
+  }
+
+  /// The left half of the PIN's SHA-256, 16 bytes: what is sent to a key, encrypted (CTAP 2.1 section 6.5.5.7).
+  func leftHash() -> SecretBytes {
+    var hash = SecretBytes(SHA256.hash(terminated.slice(0..<(terminated.count - 1))))
+    hash.truncate(to: 16)
+    return hash
   }
 
   /// Validates in place: a String would leave copies behind.

@@ -11,7 +11,7 @@ extension SecurityKey {
   /// Runs `body` with the verification that `plan` asks for: the key's own reader first, the PIN when the key says so.
   /// - Parameter usesProtocol: the request needs key agreement even without a PIN.
   func verifying<R>(
-    _ plan: UserVerificationPlan, _ session: Session, _ provider: PINProvider?, usesProtocol: Bool = false,
+    _ plan: UserVerificationPlan, _ session: Session, _ source: PINSource, usesProtocol: Bool = false,
     sameKey: SameKey? = nil, _ body: (FidoDevice, CheckedPIN?, _ builtIn: Bool) throws -> R
   ) async throws -> R {
     guard let info = session.facts.info else { throw SecurityKeyError.fido2Needed }
@@ -22,39 +22,81 @@ extension SecurityKey {
       }
     }
     if plan == .builtIn {
-      let attempts = max(1, min(info.preferredPlatformUvAttempts ?? 3, 5))
-      for attempt in 1...attempts {
-        eventSink.yield(.userVerificationNeeded(triesLeft: attempt == 1 ? nil : try? probe.uvRetries()))
-        do {
-          return try tapping(session) {
-            try withDevice(session, usesProtocol: usesProtocol) { try once(body, $0, nil, true, session.link) }
-          }
-        } catch let error as SecurityKeyError {
-          switch BuiltInFailure(error) {
-          case .notRecognised where attempt < attempts: continue
-          case .notRecognised, .blocked:
-            guard info.option("clientPin") == true else { throw error.asReaderFailure }
-          case nil: throw error
-          }
-          break
+      let result = try byReader(info, probe) {
+        try tapping(session) {
+          try withDevice(session, usesProtocol: usesProtocol) { try once(body, $0, nil, true, session.link) }
+        }
+      }
+      if let result { return result }
+    }
+    return try await withPIN(session, source, sameKey: sameKey) { device, pin in
+      try once(body, device, pin, false, session.link)
+    }
+  }
+
+  /// Runs `body`, which asks the key's own reader, as often as the key likes. Nil when only the PIN is left.
+  private func byReader<R>(_ info: AuthenticatorInfo, _ probe: Probe, _ body: () throws -> R) throws -> R? {
+    let attempts = max(1, min(info.preferredPlatformUvAttempts ?? 3, 5))
+    for attempt in 1...attempts {
+      eventSink.yield(.userVerificationNeeded(triesLeft: attempt == 1 ? nil : try? probe.uvRetries()))
+      do { return try body() } catch let error as SecurityKeyError {
+        switch BuiltInFailure(error) {
+        case .notRecognised where attempt < attempts: continue
+        case .notRecognised, .blocked:
+          guard info.option("clientPin") == true else { throw error.asReaderFailure }
+          return nil
+        case nil: throw error
         }
       }
     }
-    return try await withPIN(session, provider, sameKey: sameKey) { device, pin in
-      try once(body, device, pin, false, session.link)
+    return nil
+  }
+
+  /// Runs `body` with one token for all that is in it, got by the key's own reader or by PIN as `plan` says.
+  func withToken<R>(
+    _ plan: UserVerificationPlan, _ session: Session, _ source: PINSource, _ permissions: PINToken.Permissions,
+    rpID: String, _ body: (Probe, PINAgreement, PINToken) throws -> R
+  ) async throws -> R {
+    guard let info = session.facts.info else { throw SecurityKeyError.fido2Needed }
+    let probe = Probe(link: session.link, info: info)
+    func attempt(_ pin: CheckedPIN?) throws -> (PINAgreement, PINToken) {
+      guard let version = pinProtocol(info) else { throw SecurityKeyError.notOffered("a PIN protocol") }
+      session.link.begin()
+      let agreement = try probe.agree(version)
+      return (agreement, try probe.token(agreement, permissions, rpID: rpID, pin: pin))
+    }
+    if plan == .builtIn, info.option("pinUvAuthToken") == true,
+      let (agreement, token) = try byReader(info, probe, { try attempt(nil) })
+    {
+      return try body(probe, agreement, token)
+    }
+    if info.forcePINChange == true { throw SecurityKeyError.pinChangeRequired }
+    let pin = try await askForPIN(probe, info, source)
+    func withPIN() throws -> R {
+      let agreement: PINAgreement
+      let token: PINToken
+      do { (agreement, token) = try attempt(pin) } catch SecurityKeyError.pinInvalid { throw wrongPIN(probe) }
+      return try body(probe, agreement, token)
+    }
+    do { return try withPIN() } catch SecurityKeyError.status(.pinAuthInvalid) {
+      guard pinProtocol(info) == .two, info.pinUvAuthProtocols.contains(1) else {
+        throw SecurityKeyError.status(.pinAuthInvalid)
+      }
+      try fallBackToProtocol1(probe)
+      return try withPIN()
     }
   }
 
   /// Runs `body` with the PIN, asked for once. A wrong one is reported with the tries that are left.
   /// - Parameter changesPIN: the act is what a key with a forced PIN change asks for.
   func withPIN<R>(
-    _ session: Session, _ provider: PINProvider?, changesPIN: Bool = false, sameKey: SameKey? = nil,
+    _ session: Session, _ source: PINSource, changesPIN: Bool = false, sameKey: SameKey? = nil,
     _ body: (FidoDevice, CheckedPIN?) throws -> R
   ) async throws -> R {
     guard let info = session.facts.info else { throw SecurityKeyError.fido2Needed }
     let probe = Probe(link: session.link, info: info)
     if info.forcePINChange == true, !changesPIN { throw SecurityKeyError.pinChangeRequired }
-    let pin = try await askForPIN(probe, info, provider)
+    let pin = try await askForPIN(probe, info, source)
     do {
       do { return try withDevice(session, usesProtocol: true) { try body($0, pin) } } catch let error
         as SecurityKeyError where session.link.wantsNewTap(after: error)
@@ -62,32 +104,51 @@ extension SecurityKey {
         try session.link.renew()
         // A PIN is for one key: only the same key gets it again.
         let isSame = try sameKey?.isProven(by: probe) ?? false
-        let again = isSame ? pin : try await askForPIN(probe, info, provider)
+        if !isSame { source.answer = nil }
+        let again = try await askForPIN(probe, info, source)
         return try withDevice(session, usesProtocol: true) { try body($0, again) }
       }
     } catch SecurityKeyError.pinInvalid {
-      // Some keys report the last wrong PIN as an ordinary one (QUIRKS Q23).
-      let left = try? probe.pinRetries()
-      if left?.triesLeft == 0 { throw SecurityKeyError.pinBlocked }
-      throw SecurityKeyError.pinInvalid(triesLeft: left?.triesLeft)
+      throw wrongPIN(probe)
     }
+  }
+
+  /// The same for an act that needs its PIN in one place only.
+  func withPIN<R>(
+    _ session: Session, _ provider: PINProvider?, changesPIN: Bool = false,
+    _ body: (FidoDevice, CheckedPIN?) throws -> R
+  ) async throws -> R {
+    try await withPIN(session, PINSource(provider), changesPIN: changesPIN, body)
+  }
+
+  /// What a wrong PIN is reported as: with the tries that are left.
+  private func wrongPIN(_ probe: Probe) -> SecurityKeyError {
+    // Some keys report the last wrong PIN as an ordinary one (QUIRKS Q23).
+    let left = try? probe.pinRetries()
+    return left?.triesLeft == 0 ? .pinBlocked : .pinInvalid(triesLeft: left?.triesLeft)
   }
 
   private func once<R>(
     _ body: (FidoDevice, CheckedPIN?, _ builtIn: Bool) throws -> R, _ device: FidoDevice, _ pin: CheckedPIN?,
     _ builtIn: Bool, _ link: KeyLink
   ) throws -> R {
+    try watchingTouch(link) { try body(device, pin, builtIn) }
+  }
+
+  /// Says when the key has been touched, and calls a missed touch by its name.
+  func watchingTouch<R>(_ link: KeyLink, _ body: () throws -> R) throws -> R {
     do {
-      let result = try body(device, pin, builtIn)
+      let result = try body()
       if link.touchWaitBegan != nil { eventSink.yield(.touched) }
       return result
     } catch let error as SecurityKeyError { throw late(error, link) }
   }
 
-  /// Asks the person, once, after making sure that a try may be spent.
+  /// Asks the person, once an act, after making sure that a try may be spent.
   private func askForPIN(
-    _ probe: Probe, _ info: AuthenticatorInfo, _ provider: PINProvider?
+    _ probe: Probe, _ info: AuthenticatorInfo, _ source: PINSource
   ) async throws -> CheckedPIN {
+    if let answer = source.answer { return answer }
     let tries = try probe.pinRetries()
     lastTries = tries?.triesLeft
     if let tries {
@@ -95,12 +156,13 @@ extension SecurityKey {
       if tries.needsPowerCycle { throw SecurityKeyError.pinAuthBlocked }
       if tries.triesLeft <= pinTriesFloor { throw SecurityKeyError.pinTriesLow(left: tries.triesLeft) }
     }
-    guard let provider else { throw SecurityKeyError.pinRequired }
+    guard let provider = source.provider else { throw SecurityKeyError.pinRequired }
     // A PIN that must be changed may be from before the minimum was raised.
     let minimum = info.forcePINChange == true ? 4 : max(4, info.minPINLength ?? 4)
     let request = PINRequest(keyName: endpoint.name, triesLeft: tries?.triesLeft, minimumLength: minimum)
     let pin = try await CheckedPIN.ask(provider, request)
     guard !cancelSwitch.isPulled else { throw SecurityKeyError.transport(.cancelled) }
+    source.answer = pin
     return pin
   }
 
@@ -126,11 +188,16 @@ extension SecurityKey {
     }
     let probe = Probe(link: session.link, info: info)
     do { return try body(device) } catch SecurityKeyError.status(.pinAuthInvalid) {
-      if let tries = lastTries, let left = try probe.pinRetries()?.triesLeft, left < tries {
-        throw SecurityKeyError.pinInvalid(triesLeft: left)
-      }
-      avoidProtocol2()
+      try fallBackToProtocol1(probe)
       return try body(try fido(session))
     }
+  }
+
+  /// From here on with protocol 1, unless protocol 2 has cost a PIN try.
+  private func fallBackToProtocol1(_ probe: Probe) throws(SecurityKeyError) {
+    if let tries = lastTries, let left = try probe.pinRetries()?.triesLeft, left < tries {
+      throw .pinInvalid(triesLeft: left)
+    }
+    avoidProtocol2()
   }
 }

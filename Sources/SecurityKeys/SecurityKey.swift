@@ -30,6 +30,10 @@ public actor SecurityKey {
   var lastTries: Int?
   /// How few PIN tries make the tool stop; 0 never stops.
   let pinTriesFloor: Int
+  /// Which credential answered where.
+  let hints: any CredentialHints
+  /// What has been seen of the key and lists of several ids.
+  var listManners = ListManners()
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -38,7 +42,12 @@ public actor SecurityKey {
   ///   - endpoint: where it is.
   ///   - timings: deadlines of every command.
   ///   - pinTriesFloor: with so many PIN tries left, or fewer, no PIN is tried.
-  public init(_ endpoint: KeyEndpoint, timings: KeyTimings = .standard, pinTriesFloor: Int = 3) {
+  ///   - hints: what is remembered of keys, beyond this conversation when the store is.
+  public init(
+    _ endpoint: KeyEndpoint, timings: KeyTimings = .standard, pinTriesFloor: Int = 3,
+    hints: any CredentialHints = MemoryHints()
+  ) {
+    self.hints = hints
     self.endpoint = endpoint
     self.timings = timings
     self.pinTriesFloor = pinTriesFloor
@@ -155,20 +164,20 @@ public actor SecurityKey {
       if request.enablesPRF, !session.facts.capabilities.supportsPRF { throw SecurityKeyError.prfUnsupported }
       guard session.facts.capabilities.supportsES256 else { throw SecurityKeyError.es256Unsupported }
       let plan = try UserVerificationPlan.plan(session.facts.info, .register, request.userVerification)
-      guard session.facts.info != nil else {
+      let response: RegistrationResponse
+      if session.facts.info == nil {
         let made = try U2F(link: session.link).register(
           rpIdHash: SHA256.hash(Array(request.rpID.utf8)), clientDataHash: clientData.hash,
           excludeList: request.excludeList)
-        return RegistrationResponse(
+        response = RegistrationResponse(
           credentialID: made.credentialID, attestationObject: made.attestationObject, clientDataJSON: clientData.json,
           evidence: session.facts.evidence)
+      } else {
+        response = try await register(
+          request, ListCeremony(session: session, clientData: clientData, plan: plan, pin: PINSource(pin)))
       }
-      try freshTap(session)
-      let reply = try await verifying(plan, session, pin) { device, pin, builtIn in
-        try device.makeCredential(
-          request, clientDataHash: clientData.hash, pin: pin, builtInVerification: builtIn)
-      }
-      return try Self.response(reply, plan, clientData, request, session.facts)
+      hints.remember(response.credentialID, of: request.rpID, on: mark(session.facts))
+      return response
     }
   }
 
@@ -186,23 +195,22 @@ public actor SecurityKey {
       if request.prfSalts != nil, !session.facts.capabilities.supportsPRF { throw SecurityKeyError.prfUnsupported }
       let plan = try UserVerificationPlan.plan(
         session.facts.info, request.prfSalts == nil ? .assert : .prf, request.userVerification)
-      guard session.facts.info != nil else {
+      let mark = mark(session.facts)
+      let hint = hints.lastCredential(of: request.rpID, on: mark)
+      let response: AssertionResponse
+      if session.facts.info == nil {
         let made = try U2F(link: session.link).authenticate(
           rpIdHash: SHA256.hash(Array(request.rpID.utf8)), clientDataHash: clientData.hash,
-          allowList: request.allowList)
-        return AssertionResponse(
+          allowList: Self.hintFirst(request.allowList, hint))
+        response = AssertionResponse(
           credentialID: made.credentialID, clientDataJSON: clientData.json,
           authenticatorData: made.authenticatorData, signature: made.signature, evidence: session.facts.evidence)
+      } else {
+        response = try await assert(
+          request, ListCeremony(session: session, clientData: clientData, plan: plan, pin: PINSource(pin)), hint: hint)
       }
-      let usesProtocol = request.prfSalts != nil
-      try freshTap(session)
-      let sameKey = SameKey(rpID: request.rpID, credentials: request.allowList)
-      let (reply, prf) = try await verifying(plan, session, pin, usesProtocol: usesProtocol, sameKey: sameKey) {
-        device, pin, builtIn in
-        try device.getAssertion(
-          request, clientDataHash: clientData.hash, pin: pin, builtInVerification: builtIn)
-      }
-      return try Self.response(reply, prf, plan, clientData, request, session.facts)
+      if !request.allowList.isEmpty { hints.remember(response.credentialID, of: request.rpID, on: mark) }
+      return response
     }
   }
 

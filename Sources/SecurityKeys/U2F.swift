@@ -16,7 +16,9 @@ struct U2F {
     rpIdHash: [UInt8], clientDataHash: [UInt8], excludeList: [CredentialDescriptor]
   ) throws(SecurityKeyError) -> (credentialID: [UInt8], attestationObject: [UInt8]) {
     if try known(excludeList, rpIdHash) != nil { throw .alreadyRegistered }
-    let data = try untilTouched(CommandAPDU(ins: 0x01, data: clientDataHash + rpIdHash, le: 65536))
+    let response = try untilTouched(CommandAPDU(ins: 0x01, data: clientDataHash + rpIdHash, le: 65536))
+    guard response.status == .success else { throw .badAnswer("U2F status \(response.status)") }
+    let data = response.data
     // 05, public key (65), handle length, handle, certificate, signature.
     guard data.count > 67, data[0] == 0x05, data[1] == 0x04 else { throw .badAnswer("U2F registration") }
     let point = Array(data[2..<66])
@@ -42,37 +44,68 @@ struct U2F {
     )
   }
 
-  /// U2F_AUTHENTICATE with the first credential of the list that the key knows.
+  /// U2F_AUTHENTICATE with the first credential of the list that the key knows. The last that is left is asked for
+  /// outright: one credential is one request, and the touch.
   func authenticate(
     rpIdHash: [UInt8], clientDataHash: [UInt8], allowList: [CredentialDescriptor]
   ) throws(SecurityKeyError) -> (credentialID: [UInt8], authenticatorData: [UInt8], signature: [UInt8]) {
-    guard let id = try known(allowList, rpIdHash) else { throw .notOnThisKey }
-    let data = try untilTouched(
-      CommandAPDU(ins: 0x02, p1: 0x03, data: clientDataHash + rpIdHash + [UInt8(id.count)] + id, le: 65536))
-    guard data.count > 5 else { throw .badAnswer("U2F assertion") }
-    return (id, rpIdHash + [data[0] & 0x01] + data[1..<5], Array(data[5...]))
-  }
-
-  /// The first of `list` that the key knows, each asked alone so that one bad handle never ends the search: "touch
-  /// needed" to a check-only request means yes, and anything else is "not this one" (QUIRKS Q57).
-  func known(_ list: [CredentialDescriptor], _ rpIdHash: [UInt8]) throws(SecurityKeyError) -> [UInt8]? {
-    for (i, entry) in list.enumerated() where (1...255).contains(entry.id.count) {
-      if list.count > 8, i.isMultiple(of: 8) { link.onEvent(.probing(done: i, of: list.count)) }
-      let request = CommandAPDU(
-        ins: 0x02, p1: 0x07,
-        data: [UInt8](repeating: 0, count: 32) + rpIdHash + [UInt8(entry.id.count)] + entry.id, le: 65536)
-      do {
-        if try send(request).status == .conditionsNotSatisfied { return entry.id }
-      } catch .transport(.hid) {
-        // The key choked on a handle that is not its own; the transport has resynchronised.
+    let ids = Self.askable(allowList)
+    var progress = ListProgress(total: ids.count, commands: ids.count, link: link)
+    for (i, id) in ids.enumerated() {
+      if i + 1 < ids.count, try !knows(id, rpIdHash) {
+        progress.advance(by: 1)
         continue
       }
+      let request = Self.authentication(0x03, clientDataHash, rpIdHash, id)
+      let response: ResponseAPDU
+      do { response = try untilTouched(request) } catch .transport(.hid) { continue }
+      // A key may have said yes to a handle that is not its own (QUIRKS Q58): that is no proof, so the search goes on.
+      guard response.status == .success else { continue }
+      let data = response.data
+      guard data.count > 5 else { throw .badAnswer("U2F assertion") }
+      return (id, rpIdHash + [data[0] & 0x01] + data[1..<5], Array(data[5...]))
+    }
+    throw .notOnThisKey
+  }
+
+  /// The first of `list` that the key knows, each asked alone so that one bad handle never ends the search.
+  func known(_ list: [CredentialDescriptor], _ rpIdHash: [UInt8]) throws(SecurityKeyError) -> [UInt8]? {
+    let ids = Self.askable(list)
+    var progress = ListProgress(total: ids.count, commands: ids.count, link: link)
+    for id in ids {
+      if try knows(id, rpIdHash) {
+        // Some keys say yes to every handle (QUIRKS Q58): one that knows a made-up handle knows nothing.
+        return try knows(Random.bytes(id.count), rpIdHash) ? nil : id
+      }
+      progress.advance(by: 1)
     }
     return nil
   }
 
-  /// U2F has no waiting: the request is repeated until the key has been touched.
-  private func untilTouched(_ request: CommandAPDU) throws(SecurityKeyError) -> [UInt8] {
+  /// Handles that fit a request: their length travels in one byte.
+  private static func askable(_ list: [CredentialDescriptor]) -> [[UInt8]] {
+    var seen: Set<CredentialDescriptor> = []
+    return list.filter { (1...255).contains($0.id.count) && seen.insert($0).inserted }.map(\.id)
+  }
+
+  /// "Touch needed" to a check-only request means yes, and anything else is "not this one" (QUIRKS Q57).
+  private func knows(_ id: [UInt8], _ rpIdHash: [UInt8]) throws(SecurityKeyError) -> Bool {
+    do {
+      return try send(Self.authentication(0x07, ListRequest.zeroHash, rpIdHash, id)).status == .conditionsNotSatisfied
+    } catch .transport(.hid) {
+      // The key choked on a handle that is not its own; the transport has resynchronised.
+      return false
+    }
+  }
+
+  private static func authentication(
+    _ control: UInt8, _ clientDataHash: [UInt8], _ rpIdHash: [UInt8], _ id: [UInt8]
+  ) -> CommandAPDU {
+    CommandAPDU(ins: 0x02, p1: control, data: clientDataHash + rpIdHash + [UInt8(clamping: id.count)] + id, le: 65536)
+  }
+
+  /// U2F has no waiting: the request is repeated until the key has been touched, or says something else.
+  private func untilTouched(_ request: CommandAPDU) throws(SecurityKeyError) -> ResponseAPDU {
     let deadline = Deadline.after(link.timings.touch)
     var asked = false
     while true {
@@ -82,22 +115,19 @@ struct U2F {
         try link.renew()
         continue
       }
-      switch response.status {
-      case .success:
-        if asked { link.onEvent(.touched) }
-        return response.data
-      case .conditionsNotSatisfied:
-        if !asked {
-          link.onEvent(.touchNeeded)
-          // On a reader the tap itself is the touch, and a key may want a fresh one.
-          if let reader = link.card?.card?.reader { link.onEvent(.tapAgainNeeded(reader: reader)) }
-        }
-        asked = true
-        guard !deadline.isOver else { throw .transport(.timedOut) }
-        var waits = [pollfd(fd: link.cancel.eventDescriptor, events: Int16(POLLIN), revents: 0)]
-        if poll(&waits, 1, min(200, deadline.millisecondsLeft)) > 0 { throw .transport(.cancelled) }
-      default: throw .badAnswer("U2F status \(response.status)")
+      guard response.status == .conditionsNotSatisfied else {
+        if asked, response.status == .success { link.onEvent(.touched) }
+        return response
       }
+      if !asked {
+        link.onEvent(.touchNeeded)
+        // On a reader the tap itself is the touch, and a key may want a fresh one.
+        if let reader = link.card?.card?.reader { link.onEvent(.tapAgainNeeded(reader: reader)) }
+      }
+      asked = true
+      guard !deadline.isOver else { throw .transport(.timedOut) }
+      var waits = [pollfd(fd: link.cancel.eventDescriptor, events: Int16(POLLIN), revents: 0)]
+      if poll(&waits, 1, min(200, deadline.millisecondsLeft)) > 0 { throw .transport(.cancelled) }
     }
   }
 

@@ -47,6 +47,11 @@ final class Bench: Sendable {
     ) { () throws(TransportError) in try socket.plugIn() }
   }
 
+  /// Where the key is plugged in.
+  var endpoint: KeyEndpoint { Self.endpoint(socket, virtual.profile) }
+  /// How often a finger was asked for.
+  var fingers: Int { virtual.touch.requests.count { $0.kind == .fingerprint } }
+
   /// Another program's hold on the same key.
   func secondKey(timings: KeyTimings = Bench.quick) -> SecurityKey {
     SecurityKey(Self.endpoint(socket, virtual.profile), timings: timings)

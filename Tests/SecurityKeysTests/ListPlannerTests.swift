@@ -62,6 +62,6 @@ struct ListPlannerTests {
     let ids = ProbeTests.ids((0..<count).map { Random.bytes($0 + 1) })
     _ = try await bench.key.find(ids, rpID: Bench.rpID)
     let sent = try #require(bench.virtual.log.entries.last).request
-    #expect(sent.count == Probe.baseSize(rpID: Bench.rpID) + ListPlanner.listSize(ids))
+    #expect(sent.count == ListRequest.probeSize(rpID: Bench.rpID) + ListPlanner.listSize(ids))
   }
 }

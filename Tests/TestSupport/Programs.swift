@@ -59,6 +59,12 @@ public enum Program {
   public static let isCI = getenv("CI") != nil
 }
 
+/// How much of a long table is run.
+public enum Extent {
+  /// All of it: in ci-full. Otherwise a sample.
+  public static let isFull = getenv("SEALKEY_FULL") != nil
+}
+
 /// A program could not be run.
 public struct ProgramError: Error, CustomStringConvertible {
   let what: String

@@ -56,8 +56,16 @@ struct ListPlanner: Hashable, Sendable {
     return result
   }
 
-  /// Whether all of `ids` go into one request.
-  func fitsOne(_ ids: [CredentialDescriptor], baseSize: Int) -> Bool { chunks(ids, baseSize: baseSize).count <= 1 }
+  /// How `ids` are put to the key in the fewest commands.
+  /// - Parameters:
+  ///   - ids: as ``candidates(_:baseSize:)`` leaves them.
+  ///   - ceremonySize: bytes of the registration or assertion without its list.
+  ///   - probeSize: bytes of a silent probe without its list.
+  ///   - probesFirst: somebody would be asked for a PIN: then it is made sure first that this is the key.
+  func plan(_ ids: [CredentialDescriptor], ceremonySize: Int, probeSize: Int, probesFirst: Bool) -> ListPlan {
+    let fits = chunks(ids, baseSize: ceremonySize).count <= 1
+    return ListPlan(isOutright: fits && !probesFirst, fitsOne: fits, probes: chunks(ids, baseSize: probeSize))
+  }
 
   /// Bytes that a list adds to a request: its member number, its head and its entries.
   static func listSize(_ ids: [CredentialDescriptor]) -> Int {
@@ -79,5 +87,32 @@ struct ListPlanner: Hashable, Sendable {
     case ..<0x1_0000: 3
     default: 5
     }
+  }
+}
+
+/// How a list is put to a key.
+struct ListPlan: Hashable, Sendable {
+  /// The whole list goes with the touch, and nothing before.
+  let isOutright: Bool
+  /// The whole list could go with the touch.
+  let fitsOne: Bool
+  /// The lists of the silent probes otherwise.
+  let probes: [[CredentialDescriptor]]
+
+  /// The commands of an assertion, the last of which waits for the touch: one outright; otherwise the probes up to the
+  /// one that says yes, and the assertion with that one id. A key that knows none of the ids takes the probes alone.
+  /// - Parameter id: the one that the key knows.
+  func assertionCommands(knowing id: [UInt8]?) -> Int {
+    if isOutright { return 1 }
+    let place = probes.firstIndex { chunk in chunk.contains { $0.id == id } }
+    return place.map { $0 + 2 } ?? probes.count
+  }
+
+  /// The commands of a registration: one outright; otherwise the probes up to the one that says yes, which ends it, or
+  /// all of them and the registration without a list.
+  func registrationCommands(knowing id: [UInt8]?) -> Int {
+    if isOutright { return 1 }
+    let place = probes.firstIndex { chunk in chunk.contains { $0.id == id } }
+    return place.map { $0 + 1 } ?? probes.count + 1
   }
 }

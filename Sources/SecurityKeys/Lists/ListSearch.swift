@@ -13,41 +13,88 @@ import WebAuthnCore
 struct ListSearch {
   let probe: Probe
   let rpID: String
+  /// For a key that is always to verify the person: one token for all probes (QUIRKS Q46).
+  var token: PINToken?
+  /// Whether the key's "no" to a list of several ids is believed. Some keys say so although they know one of them
+  /// (QUIRKS Q62): such a no is checked id by id.
+  var trustsLists = true
   /// How many ids have no answer before the search is given up: a key that refuses one probe refuses a thousand.
   private static let patience = 8
 
-  /// The first of `chunks` that the key knows; nil when it has said no to all of them.
+  /// What a search has found out.
+  struct Outcome {
+    /// The first id that the key knows; nil when it has said no to all of them.
+    var found: CredentialDescriptor?
+    /// A list of several ids was answered with yes.
+    var provedLists = false
+    /// The key knows an id that it did not find in a list, or it refuses lists.
+    var mishandlesLists = false
+  }
+
+  /// Asks for the ids of `chunks` in their order.
   /// - Throws: what a key said instead of yes or no, when none of the ids is known.
-  func first(in chunks: [[CredentialDescriptor]]) throws(SecurityKeyError) -> CredentialDescriptor? {
+  func run(_ chunks: [[CredentialDescriptor]]) throws(SecurityKeyError) -> Outcome {
+    var outcome = Outcome()
     var progress = ListProgress(total: chunks.reduce(0) { $0 + $1.count }, commands: chunks.count, link: probe.link)
-    var noAnswer: SecurityKeyError?
-    var oddities = 0
-    var oneByOne = false
+    var singly = Singly(search: self)
+    var doubted: [CredentialDescriptor] = []
     for chunk in chunks {
-      if chunk.count > 1, !oneByOne {
+      if chunk.count > 1, !outcome.mishandlesLists {
         do throws(SecurityKeyError) {
-          if let id = try probe.knows(chunk, rpID: rpID) { return CredentialDescriptor(id: id) }
+          if let id = try probe.knows(chunk, rpID: rpID, token: token) {
+            outcome.found = CredentialDescriptor(id: id)
+            outcome.provedLists = true
+            return outcome
+          }
+          if !trustsLists { doubted += chunk }
           progress.advance(by: chunk.count)
           continue
         } catch {
           guard error.isAboutTheRequest else { throw error }
-          oneByOne = true
+          outcome.mishandlesLists = true
         }
       }
-      for entry in chunk {
+      if try singly.find(in: chunk, &outcome, &progress) { return outcome }
+    }
+    if !doubted.isEmpty {
+      progress = ListProgress(total: doubted.count, commands: doubted.count, link: probe.link)
+      if try singly.find(in: doubted, &outcome, &progress) {
+        outcome.mishandlesLists = true
+        return outcome
+      }
+    }
+    if let noAnswer = singly.noAnswer { throw noAnswer }
+    return outcome
+  }
+
+  /// Asks for one id at a time.
+  private struct Singly {
+    let search: ListSearch
+    /// What the key said to an id instead of yes or no.
+    var noAnswer: SecurityKeyError?
+    private var oddities = 0
+
+    init(search: ListSearch) { self.search = search }
+
+    mutating func find(
+      in ids: [CredentialDescriptor], _ outcome: inout Outcome, _ progress: inout ListProgress
+    ) throws(SecurityKeyError) -> Bool {
+      for entry in ids {
         do throws(SecurityKeyError) {
-          if try probe.knows([entry], rpID: rpID) != nil { return entry }
+          if try search.probe.knows([entry], rpID: search.rpID, token: search.token) != nil {
+            outcome.found = entry
+            return true
+          }
         } catch {
           guard error.isAboutTheRequest else { throw error }
           noAnswer = error
           oddities += 1
-          if oddities >= Self.patience { throw error }
+          if oddities >= ListSearch.patience { throw error }
         }
         progress.advance(by: 1)
       }
+      return false
     }
-    if let noAnswer { throw noAnswer }
-    return nil
   }
 }
 
@@ -81,7 +128,17 @@ extension SecurityKeyError {
   /// PIN) concerns the whole act.
   var isAboutTheRequest: Bool {
     switch self {
+    // The token is not about one id.
+    case .status(.pinAuthInvalid), .status(.puatRequired): false
     case .status, .badAnswer, .requestTooLarge, .keyFull, .transport(.hid): true
+    default: false
+    }
+  }
+
+  /// The key finds the list too long.
+  var isAboutTheList: Bool {
+    switch self {
+    case .status(.limitExceeded), .status(.requestTooLarge), .status(.invalidLength), .requestTooLarge: true
     default: false
     }
   }

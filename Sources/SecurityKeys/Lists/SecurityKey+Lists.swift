@@ -6,24 +6,221 @@ import CTAPWire
 import CryptoCore
 import WebAuthnCore
 
-/// Which of many credentials is on the key.
+/// What has been seen of a key and lists of several ids, as long as it stays open.
+struct ListManners {
+  /// It has found an id in a list.
+  var areProved = false
+  /// It overlooks ids in lists, or refuses them: it is asked for one id at a time.
+  var areBad = false
+
+  mutating func learn(from outcome: ListSearch.Outcome) {
+    if outcome.provedLists { areProved = true }
+    if outcome.mishandlesLists { areBad = true }
+  }
+}
+
+/// What a registration or an assertion needs beside its request.
+struct ListCeremony {
+  let session: SecurityKey.Session
+  let clientData: ClientData
+  let plan: UserVerificationPlan
+  let pin: PINSource
+}
+
+/// Lists of any length, on any key: which of many credentials is there is found out by silent probes, before a PIN or
+/// a touch is asked for.
 extension SecurityKey {
   /// The first of `ids` that is on the key, asked silently: no touch, no PIN. Nil only when the key has said of each of
-  /// them that it is not there; an id longer than the key's own can be is not asked for.
-  /// - Throws: ``SecurityKeyError``.
-  public func find(_ ids: [CredentialDescriptor], rpID: String) async throws -> CredentialDescriptor? {
+  /// them that it is not there; an id longer than the key's own can be is not asked for. A key that is always to verify
+  /// the person hides its credentials otherwise, so there the person is verified first, once.
+  /// - Throws: ``SecurityKeyError``, or what `pin` throws.
+  public func find(
+    _ ids: [CredentialDescriptor], rpID: String, pin: PINProvider? = nil
+  ) async throws -> CredentialDescriptor? {
     try await act { [self] in
       let session = try connect()
       guard let info = session.facts.info else {
-        return try U2F(link: session.link).known(ids, SHA256.hash(Array(rpID.utf8))).map {
-          CredentialDescriptor(id: $0)
-        }
+        return try U2F(link: session.link).known(ids, SHA256.hash(Array(rpID.utf8)))
+          .map { CredentialDescriptor(id: $0) }
       }
-      let probe = Probe(link: session.link, info: info)
-      let planner = ListPlanner(info, wireLimit: session.link.transport.maximumRequestByteCount)
-      let size = Probe.baseSize(rpID: rpID)
-      let chunks = planner.chunks(planner.candidates(ids, baseSize: size), baseSize: size)
-      return try ListSearch(probe: probe, rpID: rpID).first(in: chunks)
+      let plan = try UserVerificationPlan.plan(info, .assert, .discouraged)
+      let planner = planner(session, info)
+      let size = probeSize(rpID, info)
+      let probes = chunks(planner, planner.candidates(ids, baseSize: size), size)
+      guard !probes.isEmpty else { return nil }
+      guard info.isAlwaysVerifying else { return try search(probes, rpID, session, info) }
+      return try await withToken(plan, session, PINSource(pin), .getAssertion, rpID: rpID) { probe, _, token in
+        try search(probes, rpID, session, info, token)
+      }
     }
   }
+
+  /// An assertion with a list of any length.
+  func assert(
+    _ request: AssertionRequest, _ ceremony: ListCeremony, hint: [UInt8]?
+  ) async throws -> AssertionResponse {
+    let session = ceremony.session
+    guard let info = session.facts.info else { throw SecurityKeyError.fido2Needed }
+    try freshTap(session)
+    func ask(_ list: [CredentialDescriptor]) async throws -> AssertionResponse {
+      var narrowed = request
+      narrowed.allowList = list
+      let (reply, prf) = try await verifying(
+        ceremony.plan, session, ceremony.pin, usesProtocol: request.prfSalts != nil,
+        sameKey: SameKey(rpID: request.rpID, credentials: list)
+      ) { device, pin, builtIn in
+        try device.getAssertion(
+          narrowed, clientDataHash: ceremony.clientData.hash, pin: pin, builtInVerification: builtIn)
+      }
+      return try Self.response(reply, prf, ceremony.plan, ceremony.clientData, narrowed, session.facts)
+    }
+    // No list: whatever discoverable credential there is.
+    guard !request.allowList.isEmpty else { return try await ask([]) }
+    let planner = planner(session, info)
+    let probeSize = probeSize(request.rpID, info)
+    var ids = planner.candidates(request.allowList, baseSize: probeSize)
+    if let hint, let place = ids.firstIndex(of: CredentialDescriptor(id: hint)) {
+      do { return try await ask([ids[place]]) } catch SecurityKeyError.notOnThisKey {
+        hints.remember(nil, of: request.rpID, on: mark(session.facts))
+        ids.remove(at: place)
+      }
+    }
+    guard !ids.isEmpty else { throw SecurityKeyError.notOnThisKey }
+
+    let plan = planner.plan(
+      ids, ceremonySize: ListRequest.assertionSize(request), probeSize: probeSize,
+      probesFirst: ceremony.plan == .pin && !info.isAlwaysVerifying || listManners.areBad && ids.count > 1)
+    var probes = chunks(planner, ids, probeSize)
+    // The key has said no to all of them at once, and is asked for each.
+    var isDoubted = false
+    if plan.isOutright {
+      do {
+        let response = try await ask(ids)
+        if ids.count > 1 { listManners.areProved = true }
+        return response
+      } catch let error as SecurityKeyError where ids.count > 1 {
+        guard error.isAboutTheList || error == .notOnThisKey && !trustsLists(session, info) else { throw error }
+        probes = ids.map { [$0] }
+        isDoubted = true
+      }
+    }
+    if info.isAlwaysVerifying {
+      let (found, response) = try await withToken(
+        ceremony.plan, session, ceremony.pin, .getAssertion, rpID: request.rpID
+      ) { probe, agreement, token in
+        guard let found = try search(probes, request.rpID, session, info, token) else {
+          throw SecurityKeyError.notOnThisKey
+        }
+        return (found, try assert(request, ceremony, probe, agreement, token, found))
+      }
+      if isDoubted { listManners.areBad = true }
+      if let response { return response }
+      return try await ask([found])
+    }
+    let found: CredentialDescriptor?
+    do throws(SecurityKeyError) { found = try search(probes, request.rpID, session, info) } catch {
+      // A key that takes no probes is asked outright.
+      guard error.isAboutTheRequest, plan.fitsOne else { throw error }
+      return try await ask(ids)
+    }
+    guard let found else { throw SecurityKeyError.notOnThisKey }
+    if isDoubted { listManners.areBad = true }
+    return try await ask([found])
+  }
+
+  /// A registration with an exclude list of any length.
+  func register(_ request: RegistrationRequest, _ ceremony: ListCeremony) async throws -> RegistrationResponse {
+    let session = ceremony.session
+    guard let info = session.facts.info else { throw SecurityKeyError.fido2Needed }
+    try freshTap(session)
+    func ask(_ list: [CredentialDescriptor]) async throws -> RegistrationResponse {
+      var narrowed = request
+      narrowed.excludeList = list
+      let reply = try await verifying(ceremony.plan, session, ceremony.pin) { device, pin, builtIn in
+        try device.makeCredential(
+          narrowed, clientDataHash: ceremony.clientData.hash, pin: pin, builtInVerification: builtIn)
+      }
+      return try Self.response(reply, ceremony.plan, ceremony.clientData, narrowed, session.facts)
+    }
+    let planner = planner(session, info)
+    let probeSize = probeSize(request.rpID, info)
+    let hint = hints.lastCredential(of: request.rpID, on: mark(session.facts))
+    let ids = Self.hintFirst(planner.candidates(request.excludeList, baseSize: probeSize), hint)
+    guard !ids.isEmpty else { return try await ask([]) }
+    let plan = planner.plan(
+      ids, ceremonySize: ListRequest.registrationSize(request), probeSize: probeSize,
+      probesFirst: listManners.areBad && ids.count > 1)
+    let probes = chunks(planner, ids, probeSize)
+    if plan.isOutright {
+      do { return try await ask(ids) } catch SecurityKeyError.alreadyRegistered where !info.isAlwaysVerifying {
+        // Some keys mean another relying party's credential (QUIRKS Q7).
+        guard try search(probes, request.rpID, session, info) == nil else { throw SecurityKeyError.alreadyRegistered }
+        return try await ask([])
+      } catch let error as SecurityKeyError {
+        guard ids.count > 1, error.isAboutTheList else { throw error }
+      }
+    }
+    if info.isAlwaysVerifying {
+      let response = try await withToken(
+        ceremony.plan, session, ceremony.pin, [.makeCredential, .getAssertion], rpID: request.rpID
+      ) { probe, _, token in
+        guard try search(probes, request.rpID, session, info, token) == nil else {
+          throw SecurityKeyError.alreadyRegistered
+        }
+        return try register(request, ceremony, probe, token)
+      }
+      if let response { return response }
+      return try await ask([])
+    }
+    guard try search(probes, request.rpID, session, info) == nil else { throw SecurityKeyError.alreadyRegistered }
+    return try await ask([])
+  }
+
+  // MARK: - Parts
+
+  /// Where hints of this key are kept.
+  func mark(_ facts: KeyFacts) -> KeyMark { KeyMark(place: endpoint.id, aaguid: facts.info?.aaguid) }
+
+  /// `list` with the credential that answered last in front.
+  static func hintFirst(_ list: [CredentialDescriptor], _ hint: [UInt8]?) -> [CredentialDescriptor] {
+    guard let hint, let place = list.firstIndex(of: CredentialDescriptor(id: hint)) else { return list }
+    return [list[place]] + list[..<place] + list[(place + 1)...]
+  }
+
+  private func planner(_ session: Session, _ info: AuthenticatorInfo) -> ListPlanner {
+    ListPlanner(info, wireLimit: session.link.transport.maximumRequestByteCount)
+  }
+
+  private func probeSize(_ rpID: String, _ info: AuthenticatorInfo) -> Int {
+    ListRequest.probeSize(rpID: rpID, token: info.isAlwaysVerifying ? pinProtocol(info) : nil)
+  }
+
+  private func chunks(
+    _ planner: ListPlanner, _ ids: [CredentialDescriptor], _ size: Int
+  ) -> [[CredentialDescriptor]] {
+    listManners.areBad ? ids.map { [$0] } : planner.chunks(ids, baseSize: size)
+  }
+
+  /// Keys that overlook an id in a list have been seen among cards and older models. One that speaks CTAP 2.1 over USB,
+  /// or has found an id in a list before, is believed.
+  private func trustsLists(_ session: Session, _ info: AuthenticatorInfo) -> Bool {
+    listManners.areProved || info.speaksCTAP21 && session.facts.transport != "pcsc"
+  }
+
+  private func search(
+    _ chunks: [[CredentialDescriptor]], _ rpID: String, _ session: Session, _ info: AuthenticatorInfo,
+    _ token: PINToken? = nil
+  ) throws(SecurityKeyError) -> CredentialDescriptor? {
+    let search = ListSearch(
+      probe: Probe(link: session.link, info: info), rpID: rpID, token: token,
+      trustsLists: trustsLists(session, info))
+    let outcome = try search.run(chunks)
+    listManners.learn(from: outcome)
+    return outcome.found
+  }
+}
+
+extension AuthenticatorInfo {
+  /// The person is verified in every ceremony, and silent probes without a token find nothing (QUIRKS Q46).
+  var isAlwaysVerifying: Bool { option("alwaysUv") == true }
 }

@@ -32,12 +32,19 @@ struct Probe {
 
   /// Which credential of `ids`, if any, is on the key, asked silently: no touch, no verification (CTAP 2.1 section
   /// 6.2, with `up` false).
+  /// - Parameter token: for a key that is always to verify the person, which hides its credentials otherwise (QUIRKS
+  ///   Q46).
   /// - Returns: an id of `ids`, or nil when the key has said "no credentials"; nothing else means no.
   /// - Throws: what the key said instead of yes or no; ``SecurityKeyError/badAnswer(_:)`` when it names a credential
   ///   that was not asked for.
-  func knows(_ ids: [CredentialDescriptor], rpID: String) throws(SecurityKeyError) -> [UInt8]? {
-    let reply: CBORItem?
-    do { reply = try send(Self.question(ids, rpID: rpID)) } catch .notOnThisKey { return nil }
+  func knows(
+    _ ids: [CredentialDescriptor], rpID: String, token: PINToken? = nil
+  ) throws(SecurityKeyError) -> [UInt8]? {
+    let question = ListRequest.getAssertion(
+      rpID: rpID, clientDataHash: ListRequest.zeroHash, allowList: ids, isSilent: true,
+      authentication: token.map { ($0.authenticate(ListRequest.zeroHash), $0.version) })
+    let reply: CTAPReply?
+    do { reply = try send(question) } catch .notOnThisKey { return nil }
     // Yes is an assertion, whole and for this relying party; nothing less.
     guard let authData = reply?[2]?.bytes, authData.count >= 37, reply?[3]?.bytes?.isEmpty == false,
       authData.starts(with: SHA256.hash(Array(rpID.utf8)))
@@ -52,33 +59,21 @@ struct Probe {
     return id
   }
 
-  /// Bytes of a silent probe without its list.
-  static func baseSize(rpID: String) -> Int {
-    let one = CredentialDescriptor(id: [0])
-    return question([one], rpID: rpID).count - ListPlanner.listSize([one])
-  }
-
-  private static func question(_ ids: [CredentialDescriptor], rpID: String) -> [UInt8] {
-    let request: CBORValue = .intMap([
-      (1, .text(rpID)), (2, .bytes([UInt8](repeating: 0, count: 32))),
-      (3, .array(ids.map { .textMap([("id", .bytes($0.id)), ("type", .text("public-key"))]) })),
-      (5, .textMap([("up", .bool(false))])),
-    ])
-    return [CTAPCommand.getAssertion.rawValue] + CBORValue.encode(request)
-  }
-
-  private func clientPIN(_ members: [(Int, CBORValue?)]) throws(SecurityKeyError) -> CBORItem {
+  func clientPIN(_ members: [(Int, CBORValue?)]) throws(SecurityKeyError) -> CBORItem {
     guard let reply = try send([CTAPCommand.clientPIN.rawValue] + CBORValue.encode(.intMap(members))) else {
       throw .badAnswer("clientPIN: nothing in it")
     }
-    return reply
+    return reply.map
   }
 
   /// The reply's map; nil when the reply is a bare status.
-  private func send(_ request: [UInt8]) throws(SecurityKeyError) -> CBORItem? {
+  func send(_ request: [UInt8]) throws(SecurityKeyError) -> CTAPReply? {
     let reply = try link.exchange(request)
     guard reply.first == 0 else { throw .of(CTAPStatus(rawValue: reply.first ?? 0x7F)) }
     guard reply.count > 1 else { return nil }
-    do { return try CBORDecoder.decodeAll(Array(reply.dropFirst())) } catch { throw .badAnswer(error.message) }
+    let bytes = Array(reply.dropFirst())
+    do { return CTAPReply(map: try CBORDecoder.decodeAll(bytes), bytes: bytes) } catch {
+      throw .badAnswer(error.message)
+    }
   }
 }
