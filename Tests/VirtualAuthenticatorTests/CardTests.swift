@@ -239,6 +239,47 @@ struct CardTests {
     #expect(scripted.received.count == 6)
   }
 
+  @Test("a card that is lifted is not there, until it is laid on again")
+  func lifting() throws {
+    let card = LiftableCard(try card(selects: false), lifts: [1])
+    #expect(card.transmit(Self.select)?.suffix(2) == [0x90, 0x00])
+    #expect(card.transmit(Self.select) == nil && card.answerToReset.isEmpty)
+    #expect(card.transmit(Self.select) == nil)
+    card.lay()
+    #expect(card.transmit([0x80, 0x10, 0, 0, 1, 4, 0]) == [0x6D, 0x00], "the lift took the selection away")
+    #expect(card.transmit(Self.select)?.suffix(2) == [0x90, 0x00] && !card.answerToReset.isEmpty)
+    card.lift()
+    #expect(card.transmit(Self.select) == nil)
+    #expect(card.apduCount == 6)
+  }
+
+  @Test("traits as text")
+  func traitText() throws {
+    let all = try CardTraits(
+      parsing:
+        "select-61xx,select-refuses-le,select-needs-le,no-extended,no-chaining,le-on-last,response:255,no-polling,"
+        + "polls:3,usb-face,tap-for-each,restricted")
+    #expect(
+      all
+        == CardTraits().with {
+          $0.selectNeedsGetResponse = true
+          $0.selectRefusesLe = true
+          $0.selectNeedsLe = true
+          $0.refusesExtended = true
+          $0.refusesChaining = true
+          $0.leOnlyOnLast = true
+          $0.responseLimit = 255
+          $0.refusesPolling = true
+          $0.pollsBeforeAnswer = 3
+          $0.isFaceOfUSBKey = true
+          $0.oneCeremonyPerTap = true
+          $0.isRestricted = true
+        })
+    for text in ["", "x", "response", "response:0", "response:x", "no-extended:1", "polls:-1", "no-extended,"] {
+      #expect(throws: CardTraitTextError.self) { try CardTraits(parsing: text) }
+    }
+  }
+
   // MARK: - vpcd
 
   /// What the driver does: connects, asks for the ATR, sends APDUs.

@@ -6,7 +6,7 @@ import CTAPWire
 
 /// A card on a reader, as the reader sees it.
 public protocol SmartCard: AnyObject, Sendable {
-  /// What it says when power comes: never empty.
+  /// What it says when power comes; empty when it is not there.
   var answerToReset: [UInt8] { get }
   /// Power comes, or the reader resets it.
   func reset()

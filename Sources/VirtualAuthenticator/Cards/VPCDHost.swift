@@ -6,10 +6,14 @@ import CTAPWire
 import Glibc
 
 /// Puts a card on the virtual reader of vpcd (Debian package `vsmartcard-vpcd`), so that pcscd and every PC/SC program see
-/// it. The driver connects to us: name `127.0.0.1:0xPORT` in pcscd's configuration.
+/// it.
 ///
-/// The driver has two slots, on two ports in a row, and pcscd does not start before both have answered; the second one
-/// holds a card without applications.
+/// Either the driver connects to us: name `127.0.0.1:0xPORT` in pcscd's configuration. The driver has two slots, on two
+/// ports in a row, and pcscd does not start before both have answered; the second one holds a card without applications.
+/// A driver of this kind does not outlive a card that is taken away.
+///
+/// Or we connect to the driver, as vpcd comes configured (`/dev/null:0xPORT`); such a card can come and go. The driver
+/// then listens on every address of the computer.
 public final class VPCDHost: Sendable {
   /// The card in the first slot.
   public let card: any SmartCard
@@ -43,6 +47,22 @@ public final class VPCDHost: Sendable {
         throw .system(call: "pthread_create", errno: EAGAIN)
       }
     }
+  }
+
+  /// Connects to a driver on this computer, again and again, whenever there is a card.
+  /// - Parameter port: where the driver listens.
+  /// - Throws: ``VirtualKeyHostError``.
+  public init(_ card: any SmartCard, connectingTo port: UInt16) throws(VirtualKeyHostError) {
+    self.card = card
+    self.port = port
+    running.withLock { $0 = 1 }
+    let (control, running, finished) = (control, running, finished)
+    let started = BackgroundThread.start {
+      VPCDSlot(listener: -1, card: card, control: control).run(connectingTo: port)
+      running.withLock { $0 -= 1 }
+      finished.wake()
+    }
+    guard started else { throw .system(call: "pthread_create", errno: EAGAIN) }
   }
 
   deinit { control.stop() }
@@ -96,6 +116,23 @@ enum LoopbackListener {
     }
     return (fd, UInt16(bigEndian: address.sin_port))
   }
+
+  /// A connection to 127.0.0.1; nil when nobody listens there.
+  static func connect(_ port: UInt16) -> Int32? {
+    let fd = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard fd >= 0 else { return nil }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let done = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(fd, $0, length) }
+    }
+    if done == 0 { return fd }
+    close(fd)
+    return nil
+  }
 }
 
 /// One slot of vpcd: two bytes of length, then a control byte or an APDU.
@@ -121,6 +158,21 @@ final class VPCDSlot {
     }
   }
 
+  func run(connectingTo port: UInt16) {
+    while rest() {
+      guard !card.answerToReset.isEmpty, let connection = LoopbackListener.connect(port) else { continue }
+      serve(connection)
+      close(connection)
+      card.powerOff()
+    }
+  }
+
+  /// A short rest; false when the host is to end.
+  private func rest() -> Bool {
+    var polled = pollfd(fd: control.wake.readEnd, events: Int16(POLLIN), revents: 0)
+    return poll(&polled, 1, 50) <= 0
+  }
+
   /// False when the host is to end.
   private func wait(for descriptor: Int32) -> Bool {
     var polled = [
@@ -142,11 +194,13 @@ final class VPCDSlot {
         case 1, 2:
           card.reset()
           continue
-        case 4: answer = card.answerToReset
+        case 4:
+          // A card that is gone: the reader loses the connection. An empty answer would make the driver wait for more.
+          answer = card.answerToReset
+          if answer.isEmpty { return }
         default: continue
         }
       } else {
-        // A card that is gone: the reader loses the connection.
         guard let response = card.transmit(payload) else { return }
         answer = response
       }

@@ -4,8 +4,12 @@
 
 import CryptoCore
 import Glibc
+import Synchronization
 import VirtualAuthenticator
 import WebAuthnCore
+
+/// The last of SIGUSR1 and SIGUSR2, until somebody has looked.
+private let cardWish = Atomic<Int32>(0)
 
 extension Command {
   static let virtual = Command(
@@ -14,7 +18,11 @@ extension Command {
       OptionSpec("udp", "PORT[:REPLYPORT]", "answer 64-byte reports on a loopback UDP port; 0 chooses one"),
       OptionSpec("uhid", nil, "be a USB key of this computer's kernel (needs root and the module uhid)"),
       OptionSpec("usb-gadget", nil, "be a true USB device (needs root, libcomposite, usb_f_hid and a controller)"),
-      OptionSpec("vpcd", "PORT", "be a contactless card on vpcd's reader; uses PORT and the next; 0 chooses two"),
+      OptionSpec(
+        "vpcd", "PORT|connect:PORT",
+        "be a contactless card on vpcd's reader, which connects to PORT and the next (0 chooses two); or connect to it"),
+      OptionSpec("card", "TRAIT[,TRAIT...]", "how that card is odd: no-extended, response:255, tap-for-each, ..."),
+      OptionSpec("lift", "N[,N...]", "lift that card at its N-th APDU; SIGUSR1 lifts it too, SIGUSR2 lays it on again"),
       OptionSpec("model", "NAME", "the model to imitate (virtual)"),
       OptionSpec(
         "fault", "FAULT[,FAULT...]", "let things go wrong: to-key:3:drop, to-host:5:delay:100, command:2:busy"),
@@ -51,7 +59,14 @@ extension Command {
         ? String(decoding: JSONWriter.write(ready), as: UTF8.self)
         : "ready \(hosted.transport)\(hosted.port.map { ":\($0)" } ?? "") (simulated)")
     // Until somebody stops it.
-    while !Task.isCancelled, hosted.isRunning() { try? await Task.sleep(for: .milliseconds(200)) }
+    while !Task.isCancelled, hosted.isRunning() {
+      switch cardWish.exchange(0, ordering: .relaxed) {
+      case SIGUSR1: hosted.card?.lift()
+      case SIGUSR2: hosted.card?.lay()
+      default: break
+      }
+      try? await Task.sleep(for: .milliseconds(hosted.card == nil ? 200 : 20))
+    }
     return Outcome(text: "", json: .object([("stopped", .bool(true)), ("simulated", .bool(true))]))
   }
 
@@ -59,6 +74,7 @@ extension Command {
   private struct Hosted {
     let transport: String
     var port: UInt16?
+    var card: LiftableCard?
     let isRunning: () -> Bool
     let stop: () -> Void
 
@@ -69,12 +85,23 @@ extension Command {
       stop = { host.stop() }
     }
 
-    init(_ transport: String, _ host: VPCDHost) {
+    init(_ transport: String, _ host: VPCDHost, _ card: LiftableCard) {
       self.transport = transport
+      self.card = card
       port = host.port
       isRunning = { true }
       stop = { host.stop() }
     }
+  }
+
+  private static func card(_ key: VirtualAuthenticator, _ invocation: Invocation) throws -> LiftableCard {
+    let traits = try invocation.options["card"].map { try CardTraits(parsing: $0) } ?? CardTraits()
+    let text = invocation.options["lift"] ?? ""
+    let lifts = text.split(separator: ",").map { Int($0) }
+    guard !lifts.contains(where: { ($0 ?? -1) < 0 }) else {
+      throw UsageError.badValue(option: "--lift", value: text, wanted: "numbers of APDUs, counted from 0")
+    }
+    return LiftableCard(VirtualCard(key, traits: traits), lifts: Set(lifts.compactMap { $0 }))
   }
 
   private static func host(
@@ -82,16 +109,27 @@ extension Command {
   ) throws -> Hosted {
     let wires = ["udp", "uhid", "usb-gadget", "vpcd"].filter { invocation.options.has($0) }
     guard wires.count <= 1 else { throw UsageError.conflict(wires[0], wires[1]) }
+    for option in ["card", "lift"] where invocation.options.has(option) && wires.first != "vpcd" {
+      throw UsageError.missingOption("vpcd")
+    }
     switch wires.first {
     case "uhid": return Hosted("uhid", try VirtualKeyHost.uhid(key, faults: faults))
     case "usb-gadget": return Hosted("usb-gadget", try VirtualKeyHost.usbGadget(key, faults: faults))
     case "vpcd":
       if invocation.options.has("fault") { throw UsageError.conflict("vpcd", "fault") }
       let text = try invocation.required("vpcd")
-      guard let port = UInt16(text), port < .max else {
-        throw UsageError.badValue(option: "--vpcd", value: text, wanted: "a port, with the next one free too")
+      let connects = text.hasPrefix("connect:")
+      guard let port = UInt16(connects ? text.dropFirst(8) : text[...]), port < .max, !connects || port > 0 else {
+        throw UsageError.badValue(
+          option: "--vpcd", value: text, wanted: "a port, with the next one free too, or connect:PORT")
       }
-      return Hosted("vpcd", try VPCDHost(VirtualCard(key), port: port))
+      let card = try card(key, invocation)
+      let host = try connects ? VPCDHost(card, connectingTo: port) : VPCDHost(card, port: port)
+      for number in [SIGUSR1, SIGUSR2] {
+        // Only this may be done here.
+        signal(number) { cardWish.store($0, ordering: .relaxed) }
+      }
+      return Hosted("vpcd", host, card)
     default: break
     }
     let text = try invocation.required("udp")
