@@ -17,7 +17,10 @@ extension CardTransport {
       let reply = try line.ask(
         .transmit(apdu), until: limit, cancel.isPulled ? nil : cancel, grace: grace)
       guard case .bytes(let bytes) = reply else { throw TransportError.malformed("no response") }
-      do { return try ResponseAPDU(parsing: bytes) } catch { throw TransportError.malformed(error.message) }
+      guard let response = try? ResponseAPDU(parsing: bytes) else {
+        throw TransportError.malformed("a response of \(bytes.count) bytes")
+      }
+      return response
     } catch {
       if line.isGivenUp { card = nil }
       throw error
@@ -144,6 +147,8 @@ extension CardTransport {
   private func bytes(_ apdu: CommandAPDU, _ isExtended: Bool) throws(TransportError) -> [UInt8] {
     var apdu = apdu
     if card?.isByteOriented == true, !apdu.data.isEmpty { apdu.le = nil }
-    do { return try isExtended ? apdu.extendedForm() : apdu.shortForm() } catch { throw .malformed(error.message) }
+    do { return try isExtended ? apdu.extendedForm() : apdu.shortForm() } catch {
+      throw .malformed("\(apdu.data.count) bytes for one command")
+    }
   }
 }

@@ -135,7 +135,7 @@ public final class CardTransport: KeyTransport {
       case .cbor: answer = try message(payload, terms)
       case .message:
         let apdu: CommandAPDU
-        do { apdu = try CommandAPDU(parsing: payload) } catch { throw .malformed(error.message) }
+        do { apdu = try CommandAPDU(parsing: payload) } catch { throw .malformed("a command of our own") }
         answer = try run(apdu, terms)
         isDirty = false
         return answer.encoded

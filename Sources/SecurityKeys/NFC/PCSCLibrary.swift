@@ -89,6 +89,8 @@ enum PCSC {
     switch code {
     // No service, service stopped, invalid handle or context (a service that was started anew).
     case 0x8010_001D, 0x8010_001E, 0x8010_0003: return .serviceAbsent
+    // A call about no reader fails so when the service ends in the middle of it.
+    case 0x8010_0013 where reader.isEmpty: return .serviceAbsent
     case 0x8010_006A: return .notPermitted
     case 0x8010_0009, 0x8010_0017, 0x8010_002E: return .readerGone
     case 0x8010_000B: return .readerInUse(reader: reader, by: PCSCHolders.likely())

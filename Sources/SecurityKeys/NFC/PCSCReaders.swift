@@ -147,9 +147,23 @@ final class PCSCChannel: APDUChannel {
     guard status == 0 else {
       // The service forgets the handles of a reader that is gone.
       if UInt32(truncatingIfNeeded: status) == 0x8010_0003 { throw .card(.readerGone) }
-      throw .card(PCSC.failure(status, reader: reader))
+      let failure = PCSC.failure(status, reader: reader)
+      // A lift shows first as a command that did not get through; the service sees it at its next look.
+      if case .transmission = failure, isSoonGone(handle) { throw .card(.removed) }
+      throw .card(failure)
     }
+    // Some drivers call a command to a card that is gone a success, with nothing in it.
+    if length < 2, isSoonGone(handle) { throw .card(.removed) }
     return Array(buffer.prefix(Int(min(length, UInt(buffer.count)))))
+  }
+
+  /// Whether the service finds the card gone at one of its next looks, 400 ms apart.
+  private func isSoonGone(_ handle: Int) -> Bool {
+    for _ in 0..<10 {
+      guard isStillThere() else { return true }
+      usleep(100_000)
+    }
+    return false
   }
 
   func isStillThere() -> Bool {
