@@ -101,8 +101,8 @@ extension Invocation {
       guard let first = keys.first else {
         // A key on a reader was laid there to be used.
         let cards = Inventory.now().entries.filter { $0.access == .ready }
-        guard let card = cards.first, cards.count == 1 else { throw KeyChoiceError.noKey }
-        return (card.key.endpoint(), nil)
+        guard let card = cards.first else { throw KeyChoiceError.noKey }
+        return (cards.count == 1 ? card.key.endpoint() : .nfc(reader: nil), nil)
       }
       guard keys.count > 1 else { return (first.endpoint(), nil) }
       return (try await touched(keys).endpoint(), nil)

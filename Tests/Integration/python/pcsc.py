@@ -39,22 +39,28 @@ def end_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
-def start_pcscd(folder, port):
-    """A pcscd that listens on a socket of ours and knows one reader."""
-    with open(os.path.join(folder, "vpcd"), "w") as config:
+def start_pcscd(folder, port, host="127.0.0.1"):
+    """A pcscd that listens on a socket of ours and knows one reader, whose driver connects to host, or listens on port
+    when that is /dev/null."""
+    # The daemon reads every file in the folder of its configuration.
+    readers = os.path.join(folder, "readers")
+    os.mkdir(readers)
+    with open(os.path.join(readers, "vpcd"), "w") as config:
         config.write(
-            'FRIENDLYNAME "Virtual FIDO"\nDEVICENAME 127.0.0.1:0x%X\nLIBPATH %s\nCHANNELID 0x%X\n' % (port, DRIVER, port)
+            'FRIENDLYNAME "Virtual FIDO"\nDEVICENAME %s:0x%X\nLIBPATH %s\nCHANNELID 0x%X\n' % (host, port, DRIVER, port)
         )
     path = os.path.join(folder, "comm")
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(path)
     listener.listen(16)
     help_text = subprocess.run(["pcscd", "--help"], capture_output=True, text=True).stdout
-    arguments = ["pcscd", "-f", "-c", folder] + (["--disable-polkit"] if "disable-polkit" in help_text else [])
+    arguments = ["pcscd", "-f", "-c", readers] + (["--disable-polkit"] if "disable-polkit" in help_text else [])
     pid = os.fork()
     if pid == 0:
         end_with_parent()
         os.dup2(listener.fileno(), 3)
+        # It may have been 3 already.
+        os.set_inheritable(3, True)
         os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
         log = os.open(os.path.join(folder, "log"), os.O_WRONLY | os.O_CREAT, 0o600)
         os.dup2(log, 1)
