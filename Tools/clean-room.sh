@@ -29,8 +29,10 @@ mkdir -p "$rooms"
 if [ ! -e "$base/.ready" ]; then
   rm -rf "$base"
   # What the Swift toolchain itself needs (swift.org's list for Debian 12), plus git and make.
-  debootstrap --variant=minbase \
-    --include=ca-certificates,git,make,python3,binutils,gcc,libc6-dev,libstdc++-12-dev,libcurl4,libedit2,libgcc-12-dev,libsqlite3-0,libxml2,libz3-4,libncurses6,tzdata,zlib1g-dev \
+  needs=ca-certificates,git,make,python3,binutils,gcc,libc6-dev,libstdc++-12-dev,libedit2,libgcc-12-dev,libsqlite3-0
+  needs+=,libxml2,libz3-4,libncurses6,tzdata,zlib1g-dev
+  case $release in bookworm) needs+=,libcurl4 ;; *) needs+=,libcurl4t64 ;; esac
+  debootstrap --variant=minbase --include="$needs" \
     "$release" "$base" ${mirror:+"$mirror"} >"$rooms/$release.log" 2>&1 || { tail -n 20 "$rooms/$release.log" >&2; exit 1; }
   cp /etc/apt/apt.conf.d/*proxy* "$base/etc/apt/apt.conf.d/" 2>/dev/null || true
   touch "$base/.ready"
