@@ -173,8 +173,9 @@ final class PCSCChannel: APDUChannel {
   }
 
   func disconnect() {
-    // A reset forgets the selection and every token.
-    if let handle { _ = library.disconnect(handle, PCSC.resetCard) }
+    // A reset forgets the selection and every token. A card that is gone has forgotten; resetting it makes pcscd 1.9 lose
+    // sight of the next one, when that comes within its 400 ms.
+    if let handle { _ = library.disconnect(handle, isStillThere() ? PCSC.resetCard : PCSC.leaveCard) }
     handle = nil
   }
 }
