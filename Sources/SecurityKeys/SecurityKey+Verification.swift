@@ -167,7 +167,7 @@ extension SecurityKey {
   }
 
   /// Keys name a missed touch in many ways; after a long wait they all mean the same (QUIRKS Q25).
-  private func late(_ error: SecurityKeyError, _ link: KeyLink) -> SecurityKeyError {
+  func late(_ error: SecurityKeyError, _ link: KeyLink) -> SecurityKeyError {
     guard link.touchWait >= min(.seconds(8), timings.touch / 3) else { return error }
     switch error {
     case .status(.operationDenied), .status(.puatRequired), .status(.userActionTimeout), .status(.actionTimeout):

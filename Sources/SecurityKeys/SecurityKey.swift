@@ -34,6 +34,8 @@ public actor SecurityKey {
   let hints: any CredentialHints
   /// What has been seen of the key and lists of several ids.
   var listManners = ListManners()
+  /// Credentials that have answered since the key was opened.
+  var provenHere: Set<CredentialDescriptor> = []
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -176,7 +178,7 @@ public actor SecurityKey {
         response = try await register(
           request, ListCeremony(session: session, clientData: clientData, plan: plan, pin: PINSource(pin)))
       }
-      hints.remember(response.credentialID, of: request.rpID, on: mark(session.facts))
+      remember(response.credentialID, of: request.rpID, session.facts)
       return response
     }
   }
@@ -195,8 +197,7 @@ public actor SecurityKey {
       if request.prfSalts != nil, !session.facts.capabilities.supportsPRF { throw SecurityKeyError.prfUnsupported }
       let plan = try UserVerificationPlan.plan(
         session.facts.info, request.prfSalts == nil ? .assert : .prf, request.userVerification)
-      let mark = mark(session.facts)
-      let hint = hints.lastCredential(of: request.rpID, on: mark)
+      let hint = hints.lastCredential(of: request.rpID, on: mark(session.facts))
       let response: AssertionResponse
       if session.facts.info == nil {
         let made = try U2F(link: session.link).authenticate(
@@ -209,18 +210,8 @@ public actor SecurityKey {
         response = try await assert(
           request, ListCeremony(session: session, clientData: clientData, plan: plan, pin: PINSource(pin)), hint: hint)
       }
-      if !request.allowList.isEmpty { hints.remember(response.credentialID, of: request.rpID, on: mark) }
+      if !request.allowList.isEmpty { remember(response.credentialID, of: request.rpID, session.facts) }
       return response
-    }
-  }
-
-  /// Waits for a touch and does nothing else: how one key among several is chosen. False when the key cannot be asked.
-  public func waitForTouch() async throws -> Bool {
-    try await act { [self] in
-      let session = try connect()
-      guard let info = session.facts.info, info.speaksCTAP21 else { return false }
-      try Probe(link: session.link, info: info).select()
-      return true
     }
   }
 
@@ -245,6 +236,7 @@ public actor SecurityKey {
     isStale = false
     avoidsProtocol2 = false
     lastTries = nil
+    provenHere = []
   }
 
   /// Runs one act: arms the switch, lets nothing overlap, and says when it is over.

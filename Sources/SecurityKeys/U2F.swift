@@ -105,7 +105,7 @@ struct U2F {
   }
 
   /// U2F has no waiting: the request is repeated until the key has been touched, or says something else.
-  private func untilTouched(_ request: CommandAPDU) throws(SecurityKeyError) -> ResponseAPDU {
+  func untilTouched(_ request: CommandAPDU) throws(SecurityKeyError) -> ResponseAPDU {
     let deadline = Deadline.after(link.timings.touch)
     var asked = false
     while true {

@@ -14,9 +14,10 @@ extension Invocation {
   func withKey<R: Sendable>(
     touches: Int = 0, _ body: @Sendable (SecurityKey, KeySession) async throws -> R
   ) async throws -> R {
-    let (endpoint, host) = try await endpoint()
-    defer { host?.stop() }
-    return try await use(endpoint, touches, rememberedPIN(), body)
+    try await withEndpoint { endpoint, host in
+      defer { host?.stop() }
+      return try await use(endpoint, touches, rememberedPIN(), body)
+    }
   }
 
   /// Uses a key, closes it, opens the same one again and uses it once more. The PIN is asked for once.
@@ -24,20 +25,37 @@ extension Invocation {
     touches: Int, _ first: @Sendable (KeySession) async throws -> A,
     then second: @Sendable (A, KeySession) async throws -> B
   ) async throws -> B {
-    let pin = rememberedPIN()
-    let (endpoint, host) = try await endpoint()
-    let made: A
+    try await withEndpoint { endpoint, host in
+      let pin = rememberedPIN()
+      let made: A
+      do {
+        made = try await use(endpoint, touches, pin) { _, session in try await first(session) }
+        host?.stop()
+      } catch {
+        host?.stop()
+        throw error
+      }
+      // The virtual key is unplugged and plugged in again; any other is where it was.
+      let (again, secondHost) = try host.map { try replugged($0) } ?? (endpoint, nil)
+      defer { secondHost?.stop() }
+      return try await use(again, 1, pin) { _, session in try await second(made, session) }
+    }
+  }
+
+  /// Finds the key that is meant. Where it was chosen among several by a touch, the others are made sure of at the end:
+  /// a program that ended before could leave one blinking.
+  private func withEndpoint<R: Sendable>(
+    _ body: @Sendable (KeyEndpoint, VirtualKeyHost?) async throws -> R
+  ) async throws -> R {
+    let (endpoint, host, others) = try await endpoint()
     do {
-      made = try await use(endpoint, touches, pin) { _, session in try await first(session) }
-      host?.stop()
+      let result = try await body(endpoint, host)
+      await others?.value
+      return result
     } catch {
-      host?.stop()
+      await others?.value
       throw error
     }
-    // The virtual key is unplugged and plugged in again; any other is where it was.
-    let (again, secondHost) = try host.map { try replugged($0) } ?? (endpoint, nil)
-    defer { secondHost?.stop() }
-    return try await use(again, 1, pin) { _, session in try await second(made, session) }
   }
 
   /// The PIN, asked for at most once in this run.
@@ -50,7 +68,9 @@ extension Invocation {
     _ endpoint: KeyEndpoint, _ touches: Int, _ pin: @escaping PINProvider,
     _ body: @Sendable (SecurityKey, KeySession) async throws -> R
   ) async throws -> R {
-    let key = SecurityKey(endpoint, timings: timings, pinTriesFloor: options.has("last-tries") ? 0 : 3)
+    let key = SecurityKey(
+      endpoint, timings: timings, pinTriesFloor: options.has("last-tries") ? 0 : 3,
+      hints: StoredHints(dataDirectory: dataDirectory))
     let conversation = Task { await converse(key, touches) }
     do {
       let result = try await body(key, KeySession(key, pin: pin))
@@ -68,6 +88,7 @@ extension Invocation {
   private func converse(_ key: SecurityKey, _ touches: Int) async {
     var asked = false
     var act = 0
+    var told = Int64.min
     for await event in key.events {
       switch event {
       case .touchNeeded where !asked:
@@ -79,7 +100,13 @@ extension Invocation {
         say(
           left.map { "Not recognised. Put your finger on the key again, \($0) tries left." }
             ?? "Put your finger on the key now.")
-      case .probing(let done, let total): say("Looking for the right credential: \(done) of \(total).")
+      case .probing(let done, let total):
+        // Once a second is news enough.
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        guard Int64(now.tv_sec) > told else { continue }
+        told = Int64(now.tv_sec)
+        say("Looking for the right credential: \(done) of \(total).")
       case .cardNeeded(let reader): say("Lay the key on \(reader ?? "a card reader") now.")
       case .tapAgainNeeded(let reader): say("Lift the key off \(reader) and lay it on again.")
       case .finished: asked = false
@@ -88,54 +115,40 @@ extension Invocation {
     }
   }
 
-  private func endpoint() async throws -> (KeyEndpoint, VirtualKeyHost?) {
+  private func endpoint() async throws -> (KeyEndpoint, VirtualKeyHost?, others: Task<Void, Never>?) {
     switch key {
-    case .virtual(let model): return try virtualKey(model)
-    case .udp(let port, let reply): return (.udp(port: port, replyPort: reply), nil)
-    case .node(let path): return (try KeyDiscovery.find(node: path).endpoint(), nil)
+    case .virtual(let model):
+      let (endpoint, host) = try virtualKey(model)
+      return (endpoint, host, nil)
+    case .udp(let port, let reply): return (.udp(port: port, replyPort: reply), nil, nil)
+    case .node(let path): return (try KeyDiscovery.find(node: path).endpoint(), nil, nil)
     case .shortID(let id):
-      return (try KeyDiscovery.find(id, among: Inventory.now().entries.map(\.key)).endpoint(), nil)
-    case .nfc(let reader): return (.nfc(reader: reader), nil)
+      return (try KeyDiscovery.find(id, among: Inventory.now().entries.map(\.key)).endpoint(), nil, nil)
+    case .nfc(let reader): return (.nfc(reader: reader), nil, nil)
     case nil:
       let keys = KeyDiscovery.list()
       guard let first = keys.first else {
         // A key on a reader was laid there to be used.
         let cards = Inventory.now().entries.filter { $0.access == .ready }
         guard let card = cards.first else { throw KeyChoiceError.noKey }
-        return (cards.count == 1 ? card.key.endpoint() : .nfc(reader: nil), nil)
+        return (cards.count == 1 ? card.key.endpoint() : .nfc(reader: nil), nil, nil)
       }
-      guard keys.count > 1 else { return (first.endpoint(), nil) }
-      return (try await touched(keys).endpoint(), nil)
+      guard keys.count > 1 else { return (first.endpoint(), nil, nil) }
+      return try await touched(keys)
     }
   }
 
   /// Among several keys, the one that is touched.
-  private func touched(_ keys: [FoundKey]) async throws -> FoundKey {
+  private func touched(
+    _ keys: [FoundKey]
+  ) async throws -> (KeyEndpoint, VirtualKeyHost?, others: Task<Void, Never>?) {
     say("Several keys are plugged in. Touch the one you want to use.")
-    return try await withThrowingTaskGroup(of: FoundKey?.self) { group in
-      for candidate in keys {
-        group.addTask {
-          let key = SecurityKey(candidate.endpoint(), timings: timings)
-          do {
-            let chosen = try await key.waitForTouch()
-            await key.close()
-            return chosen ? candidate : nil
-          } catch {
-            // A locked or broken key never keeps another from being chosen.
-            await key.close()
-            return nil
-          }
-        }
-      }
-      while let result = try await group.next() {
-        if let result {
-          group.cancelAll()
-          return result
-        }
-      }
-      try Task.checkCancellation()
-      throw KeyChoiceError.severalKeys
-    }
+    do {
+      let chosen = try await KeyChoice.touched(
+        among: keys.map { $0.endpoint() }, timings: timings, pinTriesFloor: options.has("last-tries") ? 0 : 3)
+      say("Using \(keys[chosen.index].name).")
+      return (keys[chosen.index].endpoint(), nil, chosen.others)
+    } catch SecurityKeyError.transport(.timedOut) { throw KeyChoiceError.severalKeys }
   }
 
   /// The built-in virtual key, its state in the data directory.

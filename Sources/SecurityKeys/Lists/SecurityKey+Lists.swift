@@ -80,9 +80,17 @@ extension SecurityKey {
     let probeSize = probeSize(request.rpID, info)
     var ids = planner.candidates(request.allowList, baseSize: probeSize)
     if let hint, let place = ids.firstIndex(of: CredentialDescriptor(id: hint)) {
-      do { return try await ask([ids[place]]) } catch SecurityKeyError.notOnThisKey {
+      // Another key of the model may sit in the same socket: nobody is asked for a PIN on the strength of a hint.
+      let mustAsk = ceremony.plan == .pin && !info.isAlwaysVerifying && !provenHere.contains(ids[place])
+      do {
+        if !mustAsk { return try await ask([ids[place]]) }
+        if try search([[ids[place]]], request.rpID, session, info) != nil { return try await ask([ids[place]]) }
+        throw SecurityKeyError.notOnThisKey
+      } catch SecurityKeyError.notOnThisKey {
         hints.remember(nil, of: request.rpID, on: mark(session.facts))
         ids.remove(at: place)
+      } catch let error as SecurityKeyError {
+        guard mustAsk, error.isAboutTheRequest else { throw error }
       }
     }
     guard !ids.isEmpty else { throw SecurityKeyError.notOnThisKey }
@@ -177,6 +185,12 @@ extension SecurityKey {
   }
 
   // MARK: - Parts
+
+  /// The credential has answered: here, and for the next time.
+  func remember(_ id: [UInt8], of rpID: String, _ facts: KeyFacts) {
+    provenHere.insert(CredentialDescriptor(id: id))
+    hints.remember(id, of: rpID, on: mark(facts))
+  }
 
   /// Where hints of this key are kept.
   func mark(_ facts: KeyFacts) -> KeyMark { KeyMark(place: endpoint.id, aaguid: facts.info?.aaguid) }
