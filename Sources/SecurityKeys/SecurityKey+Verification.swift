@@ -71,14 +71,20 @@ extension SecurityKey {
       return try body(probe, agreement, token)
     }
     if info.forcePINChange == true { throw SecurityKeyError.pinChangeRequired }
-    let pin = try await askForPIN(probe, info, source)
+    var pin = try await askForPIN(probe, info, source)
     func withPIN() throws -> R {
       let agreement: PINAgreement
       let token: PINToken
       do { (agreement, token) = try attempt(pin) } catch SecurityKeyError.pinInvalid { throw wrongPIN(probe) }
       return try body(probe, agreement, token)
     }
-    do { return try withPIN() } catch SecurityKeyError.status(.pinAuthInvalid) {
+    do { return try withPIN() } catch let error as SecurityKeyError where session.link.wantsNewTap(after: error) {
+      try session.link.renew()
+      // The token is gone with the tap, and nothing here proves that the key is the same: the PIN is asked for again.
+      source.answer = nil
+      pin = try await askForPIN(probe, info, source)
+      return try withPIN()
+    } catch SecurityKeyError.status(.pinAuthInvalid) {
       guard pinProtocol(info) == .two, info.pinUvAuthProtocols.contains(1) else {
         throw SecurityKeyError.status(.pinAuthInvalid)
       }

@@ -51,6 +51,8 @@ final class Desk: Sendable {
     var faults: [Int: CardFault] = [:]
     var fired = 0
     var problem: CardError?
+    /// Told of each APDU by its number, before the card hears it.
+    var onAPDU: (@Sendable (Int) -> Void)?
   }
 
   static let reader = "Test Contactless Reader 00 00"
@@ -160,12 +162,13 @@ private final class DeskChannel: APDUChannel {
 
   func transmit(_ apdu: [UInt8]) throws(TransportError) -> [UInt8] {
     guard isOpen, isStillThere() else { throw .card(.removed) }
-    let fault = desk.state.withLock { s -> CardFault? in
+    let (fault, tell, index) = desk.state.withLock { s in
       let fault = s.faults[s.apdus.count]
       s.apdus.append(apdu)
       if fault != nil { s.fired += 1 }
-      return fault
+      return (fault, s.onAPDU, s.apdus.count - 1)
     }
+    tell?(index)
     guard apdu.count <= slot.longest else { throw .card(.transmission(code: 0x8010_0004)) }
     switch fault {
     case .requestLost: throw .card(.transmission(code: 0x8010_0016))

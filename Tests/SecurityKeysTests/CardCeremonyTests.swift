@@ -4,6 +4,7 @@
 
 import CTAPWire
 import CryptoCore
+import TestSupport
 import Testing
 import VirtualAuthenticator
 import WebAuthnCore
@@ -107,7 +108,7 @@ struct CardCeremonyTests {
 
   @Test("nobody touches: the deadline ends it, and the card is free again")
   func deadline() async throws {
-    let timings = KeyTimings(touch: .milliseconds(300), command: .seconds(3), drain: .milliseconds(300))
+    let timings = KeyTimings(touch: .milliseconds(300), command: Pace.milliseconds(8000), drain: .milliseconds(300))
     let bench = try CardBench(touch: .never, timings: timings)
     #expect(await failure { try await bench.session.makeCredential(Bench.registration()) } == "timedOut")
     bench.virtual.touch.setPolicy(.automatic)
@@ -116,11 +117,12 @@ struct CardCeremonyTests {
 
   @Test("a reader that hangs is left behind: by the deadline, and by a cancel")
   func hangingReader() async throws {
-    let timings = KeyTimings(touch: .milliseconds(300), command: .milliseconds(300), drain: .milliseconds(50))
+    let timings = KeyTimings(
+      touch: Pace.milliseconds(1000), command: Pace.milliseconds(8000), drain: .milliseconds(50))
     let bench = try CardBench(timings: timings)
     try await bench.key.open()
     let count = bench.desk.apdus.count
-    bench.desk.state.withLock { $0.faults = [count: .hang(milliseconds: 2500)] }
+    bench.desk.state.withLock { $0.faults = [count: .hang(milliseconds: 4000 * Int(Pace.factor))] }
     #expect(await failure { try await bench.session.makeCredential(Bench.registration()) } == "noAnswer")
     // Until the reader comes back, it is held: by this program, which does not know it any more.
     #expect(await failure { try await bench.session.makeCredential(Bench.registration()) } == "readerInUse")
@@ -220,9 +222,24 @@ struct CardCeremonyTests {
     await attention.value
   }
 
+  @Test("a card that always verifies, and wants a tap for each ceremony: a long list, one token at a time")
+  func alwaysVerifying() async throws {
+    let profile = ModelProfile.virtual.varied("always") { $0.info.options["alwaysUv"] = true }
+    let bench = try CardBench(profile, traits: CardTraits().with { $0.oneCeremonyPerTap = true })
+    let attention = bench.attend()
+    try await bench.key.setPIN(SecretBytes(Bench.pin))
+    let made = try await bench.session.makeCredential(Bench.registration())
+    let long = Bench.assertion(CardBench.long(40) + [made.credentialID])
+    #expect(try await bench.session.getAssertion(long).credentialID == made.credentialID)
+    #expect(bench.virtual.pinRetries == 8)
+    await bench.key.close()
+    await attention.value
+    #expect(bench.seen.withLock { $0.contains(.tapAgainNeeded(reader: Desk.reader)) })
+  }
+
   @Test("nobody taps again: named, and the PIN is gone")
   func noNewTap() async throws {
-    let timings = KeyTimings(touch: .milliseconds(200), command: .seconds(3), drain: .milliseconds(100))
+    let timings = KeyTimings(touch: .milliseconds(200), command: Pace.milliseconds(8000), drain: .milliseconds(100))
     let bench = try CardBench(traits: CardTraits().with { $0.oneCeremonyPerTap = true }, timings: timings)
     _ = try await bench.session.makeCredential(Bench.registration())
     #expect(await failure { try await bench.session.makeCredential(Bench.registration()) } == "newTapNeeded")

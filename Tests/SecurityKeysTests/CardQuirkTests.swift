@@ -4,6 +4,7 @@
 
 import CTAPWire
 import CryptoCore
+import TestSupport
 import Testing
 import VirtualAuthenticator
 import WebAuthnCore
@@ -196,7 +197,7 @@ struct CardQuirkTests {
     let info = try #require(VirtualCard(try VirtualAuthenticator()).info)
     let card = ScriptedCard(
       [.answer(select), .answer(info)] + Array(repeating: .answer([1, 0x91, 0x00]), count: 100_000))
-    let timings = KeyTimings(touch: .milliseconds(300), command: .seconds(3), drain: .milliseconds(100))
+    let timings = KeyTimings(touch: .milliseconds(300), command: Pace.milliseconds(8000), drain: .milliseconds(100))
     let key = SecurityKey(Desk(card).endpoint(), timings: timings)
     #expect(await failure { try await key.makeCredential(Bench.registration()) } == "timedOut")
     #expect(card.received.contains { $0.starts(with: [0x80, 0x11, 0x11]) })

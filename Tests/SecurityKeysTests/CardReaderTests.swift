@@ -5,6 +5,7 @@
 import CTAPWire
 import CryptoCore
 import Glibc
+import TestSupport
 import Testing
 import VirtualAuthenticator
 
@@ -16,7 +17,7 @@ struct CardReaderTests {
   private func card() throws -> VirtualCard { VirtualCard(try VirtualAuthenticator()) }
 
   private func open(_ desk: Desk, _ reader: String?) async -> String? {
-    let timings = KeyTimings(touch: .milliseconds(100), command: .seconds(3), drain: .milliseconds(50))
+    let timings = KeyTimings(touch: .milliseconds(100), command: Pace.milliseconds(8000), drain: .milliseconds(50))
     let key = SecurityKey(desk.endpoint(reader: reader), timings: timings)
     defer { Task { await key.close() } }
     do { return try await key.open().name } catch let error as any NamedError { return error.name } catch {

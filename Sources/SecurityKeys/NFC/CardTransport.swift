@@ -183,8 +183,17 @@ public final class CardTransport: KeyTransport {
 
   /// Follows 91xx with NFCCTAP_GETRESPONSE until the key has its answer (CTAP 2.1 section 11.3.5.2).
   private func poll(_ first: ResponseAPDU, _ terms: WaitTerms) throws(TransportError) -> ResponseAPDU {
-    var response = first
     var stop: TransportError?
+    do throws(TransportError) { return try poll(first, terms, &stop) } catch {
+      // Whatever went wrong after we had stopped, this is why we had.
+      throw stop ?? error
+    }
+  }
+
+  private func poll(
+    _ first: ResponseAPDU, _ terms: WaitTerms, _ stop: inout TransportError?
+  ) throws(TransportError) -> ResponseAPDU {
+    var response = first
     var drain = terms.deadline
     while response.status.rawValue >> 8 == 0x91 {
       if let status = response.data.first.flatMap(KeepaliveStatus.init) { terms.onKeepalive(status) }
