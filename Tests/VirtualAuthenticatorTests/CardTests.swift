@@ -285,6 +285,7 @@ struct CardTests {
   /// What the driver does: connects, asks for the ATR, sends APDUs.
   private final class Driver {
     let fd: Int32
+    init(descriptor: Int32) { fd = descriptor }
     init(_ port: UInt16) {
       fd = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       var address = sockaddr_in()
@@ -343,6 +344,32 @@ struct CardTests {
       #expect(driver.receive() == [0x6D, 0x00], "power took the selection away")
     }
     #expect(throws: VirtualKeyHostError.portInUse(port: host.port)) { try VPCDHost(card, port: host.port) }
+    host.stop()
+  }
+
+  @Test("vpcd: we connect to a driver that listens, whenever there is a card")
+  func vpcdConnecting() throws {
+    let (listener, port) = try LoopbackListener.open(0)
+    defer { close(listener) }
+    let card = LiftableCard(try card(selects: false))
+    let host = try VPCDHost(card, connectingTo: port)
+    func accepted() throws -> Driver {
+      var polled = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+      try #require(poll(&polled, 1, 60_000) == 1)
+      return Driver(descriptor: accept(listener, nil, nil))
+    }
+    for _ in 0..<2 {
+      let driver = try accepted()
+      driver.send([4])
+      #expect(driver.receive() == VirtualCard.usualAnswerToReset)
+      driver.send([1])
+      driver.send(Self.select)
+      #expect(driver.receive()?.suffix(2) == [0x90, 0x00])
+      card.lift()
+      driver.send([4])
+      #expect(driver.receive() == nil, "a card that is gone hangs up")
+      card.lay()
+    }
     host.stop()
   }
 
