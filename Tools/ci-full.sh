@@ -27,6 +27,9 @@ SEALKEY_EVERY_BYTE=1 swift test --filter SealFormatsTests.CapsuleByteTests
 step 'a capsule of 100,000 events: memory, cores'
 swift run -c release --package-path Benchmarks --scratch-path .build/benchmarks CapsuleBenchmark
 
+step 'the key as a card, and sealkey on a card reader, through a real pcscd'
+make card
+
 command -v debootstrap >/dev/null || apt-get install -y -q --no-install-recommends debootstrap
 for release in bookworm trixie; do
   step "clean Debian $release: make demo, make test, both twice"
