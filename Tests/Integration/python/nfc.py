@@ -8,6 +8,7 @@ Run it in a network namespace of its own (unshare -n): the reader's driver liste
 """
 
 import contextlib
+import ctypes
 import fcntl
 import json
 import os
@@ -185,6 +186,26 @@ def nothing_there(b):
     expect(code == 0 and answer["readersUnavailable"]["name"] == "pcscdAbsent", answer)
 
 
+def no_library(b):
+    """The PC/SC library is hidden from sealkey, in a mount namespace: only readers are missing."""
+    ctypes.CDLL("libpcsclite.so.1")
+    with open("/proc/self/maps") as maps:
+        library = next(line.split()[-1] for line in maps if "libpcsclite.so" in line)
+
+    def run(*words):
+        hide = 'mount --bind /dev/null "$1" && shift && exec "$@"'
+        words = ["unshare", "--mount", "sh", "-c", hide, "sh", library, b.sealkey, *words]
+        done = subprocess.run(words + ["--json", "--data-dir", b.path("no-store")], capture_output=True, text=True)
+        return done.returncode, json.loads(done.stdout)
+
+    code, answer = run("list")
+    expect(code == 0 and answer["readersUnavailable"]["name"] == "pcscLibraryAbsent", answer)
+    code, answer = run("info", "--key", "nfc")
+    expect(code == 3 and answer["error"]["name"] == "pcscLibraryAbsent", answer)
+    code, answer = run("info", "--key", "virtual")
+    expect(code == 0 and answer["simulated"], answer)
+
+
 def whole_job(b, *options, key="job", polls=True):
     b.lay(key, *options)
     ada, endorsement, tap = (b.path("%s-%s.json" % (key, n)) for n in ("ada", "e", "t"))
@@ -357,6 +378,7 @@ def watched(b):
 
 SCENARIOS = [
     ("no card, no such reader, no pcscd: each by its name", nothing_there),
+    ("no PC/SC library: everything else works", no_library),
     ("list, info, register, endorse, tap", whole_job),
     ("PIN set and used, a wrong one, UV, hmac-secret", pin_and_secret),
     ("a U2F key", old_key),
