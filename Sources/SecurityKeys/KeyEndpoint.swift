@@ -16,6 +16,10 @@ public struct KeyEndpoint: Sendable {
   public let isSimulated: Bool
   /// Opens the wire. Runs on the key's own thread.
   let connect: @Sendable (CancelSwitch) throws(TransportError) -> any KeyTransport
+  /// Told of everything on the wire, on the key's own thread.
+  private(set) var observer: KeyObserver?
+  /// The one PIN/UV auth protocol that is used, where the key lists it.
+  private(set) var onlyPINProtocol: Int?
 
   /// An endpoint that `connect` opens.
   public init(
@@ -40,5 +44,38 @@ public struct KeyEndpoint: Sendable {
         reports: ReportChannel(owning: try open(), shape: shape), cancel: cancel, kindName: kindName,
         isSimulated: isSimulated)
     }
+  }
+}
+
+/// Looks on while a key works: for evidence and for timing. Called on the key's own thread, so it must be quick.
+public struct KeyObserver: Sendable {
+  /// An event, when it happens.
+  public var event: @Sendable (KeyEvent) -> Void
+  /// A request and the raw reply, status byte first. PINs in it are encrypted.
+  public var exchange: @Sendable (_ request: [UInt8], _ reply: [UInt8]) -> Void
+
+  /// An observer of both.
+  public init(
+    event: @escaping @Sendable (KeyEvent) -> Void,
+    exchange: @escaping @Sendable (_ request: [UInt8], _ reply: [UInt8]) -> Void
+  ) {
+    self.event = event
+    self.exchange = exchange
+  }
+}
+
+extension KeyEndpoint {
+  /// The same place, with somebody looking on.
+  public func observed(by observer: KeyObserver) -> KeyEndpoint {
+    var copy = self
+    copy.observer = observer
+    return copy
+  }
+
+  /// The same place, where a key that lists PIN/UV auth protocol `number` is spoken to with that one only.
+  public func using(pinProtocol number: Int) -> KeyEndpoint {
+    var copy = self
+    copy.onlyPINProtocol = number
+    return copy
   }
 }

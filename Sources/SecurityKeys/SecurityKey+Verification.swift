@@ -188,7 +188,8 @@ extension SecurityKey {
     _ session: Session, usesProtocol: Bool, _ body: (FidoDevice) throws -> R
   ) throws -> R {
     let device = try fido(session)
-    guard usesProtocol, let info = session.facts.info, pinProtocol(info) == .two, info.pinUvAuthProtocols.contains(1)
+    guard usesProtocol, endpoint.onlyPINProtocol == nil, let info = session.facts.info, pinProtocol(info) == .two,
+      info.pinUvAuthProtocols.contains(1)
     else {
       return try body(device)
     }

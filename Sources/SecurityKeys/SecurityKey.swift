@@ -107,7 +107,12 @@ public actor SecurityKey {
     do { transport = try endpoint.connect(cancelSwitch) } catch { throw .transport(error) }
     let link = KeyLink(transport: transport, cancel: cancelSwitch, timings: timings)
     let sink = eventSink
-    link.onEvent = { sink.yield($0) }
+    let observer = endpoint.observer
+    link.onEvent = { event in
+      observer?.event(event)
+      sink.yield(event)
+    }
+    link.onExchange = observer?.exchange
     do throws(SecurityKeyError) {
       try link.open()
       // Many cards come to one reader: there the answer to reset tells models apart.
@@ -145,7 +150,10 @@ public actor SecurityKey {
 
   /// The PIN/UV auth protocol that is used with this key.
   func pinProtocol(_ info: AuthenticatorInfo) -> PINProtocol? {
-    avoidsProtocol2 && info.pinUvAuthProtocols.contains(1) ? .one : .preferred(info)
+    if let only = endpoint.onlyPINProtocol, info.pinUvAuthProtocols.contains(only) {
+      return PINProtocol(rawValue: only)
+    }
+    return avoidsProtocol2 && info.pinUvAuthProtocols.contains(1) ? .one : .preferred(info)
   }
 
   /// From here on protocol 1 is used, as long as the key stays open.

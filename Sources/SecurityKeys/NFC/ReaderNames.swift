@@ -3,7 +3,7 @@
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 /// What a reader's name tells.
-enum ReaderNames {
+package enum ReaderNames {
   /// Whether the reader is a USB key's own card interface (CCID). FIDO is not on it, or not for use: such a key answers
   /// SELECT and refuses everything after (QUIRKS Q70).
   static func isFaceOfUSBKey(_ name: String) -> Bool {
@@ -12,7 +12,7 @@ enum ReaderNames {
   }
 
   /// Whether the name is one that virtual readers have. The key's own model says so too.
-  static func isVirtual(_ name: String) -> Bool {
+  package static func isVirtual(_ name: String) -> Bool {
     let name = name.lowercased()
     return name.hasPrefix("virtual ") || name.contains("vpcd") || name.contains("virtual pcd")
   }
