@@ -14,6 +14,10 @@ let modules: [(name: String, dependencies: [Target.Dependency])] = [
   ("VirtualAuthenticator", ["CTAPWire", "WebAuthnCore", "CryptoCore"]),
   ("SealFormats", ["WebAuthnCore", "CryptoCore"]),
   ("SealCeremonies", ["SealFormats", "WebAuthnCore", "CryptoCore"]),
+  (
+    "InteropMatrix",
+    ["SealCeremonies", "SealFormats", "VirtualAuthenticator", "SecurityKeys", "CTAPWire", "WebAuthnCore", "CryptoCore"]
+  ),
 ]
 
 let package = Package(
@@ -50,6 +54,8 @@ func extraTestDependencies(_ module: String) -> [Target.Dependency] {
   case "SecurityKeys": ["VirtualAuthenticator", "CTAPWire"]
   case "SealCeremonies": ["VirtualAuthenticator", "SecurityKeys"]
   case "VirtualAuthenticator": ["CryptoCore", "CTAPWire"]
+  case "InteropMatrix":
+    ["VirtualAuthenticator", "SecurityKeys", "CTAPWire", "SealFormats", "WebAuthnCore", "CryptoCore"]
   default: []
   }
 }

@@ -1,0 +1,282 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CTAPWire
+import CryptoCore
+import SealFormats
+import WebAuthnCore
+
+/// What a run's evidence says, step by step: a pure function of the record.
+public struct Evaluation: Sendable {
+  /// One finding for each step of the record, in the record's order.
+  public private(set) var findings: [StepFinding] = []
+  /// What was registered, by the step that did it.
+  private(set) var credentials: [MatrixStep: Credential] = [:]
+  /// What getInfo said; nil for a U2F key.
+  public let info: AuthenticatorInfo?
+  private let record: RunRecord
+  private var counters: [[UInt8]: UInt32] = [:]
+
+  /// A credential that Seal can use.
+  struct Credential {
+    let id: [UInt8]
+    let publicKey: P256.Signing.PublicKey
+    let registration: SealRegistration
+    let flags: AuthenticatorFlags
+    let attestationObject: [UInt8]
+    let clientDataHash: [UInt8]
+  }
+
+  /// How one try went.
+  private struct Outcome {
+    var reason: String?
+    var status: Int?
+    var telemetry: String?
+    var notes: [String] = []
+    var isNotDone = false
+
+    static func failed(_ reason: String, status: Int? = nil, telemetry: String? = nil) -> Outcome {
+      Outcome(reason: reason, status: status, telemetry: telemetry)
+    }
+  }
+
+  /// Evaluates a record.
+  public init(_ record: RunRecord) {
+    self.record = record
+    info = try? AuthenticatorInfo(parsing: record.before.info)
+    for step in record.steps { findings.append(evaluate(step)) }
+  }
+
+  /// The finding of a step.
+  public func finding(_ step: MatrixStep) -> StepFinding? { findings.first { $0.step == step } }
+
+  /// Whether the key had a PIN, or a fingerprint, before the run.
+  var canVerifyUser: Bool { info?.option("clientPin") == true || info?.option("uv") == true }
+
+  private mutating func evaluate(_ step: StepRecord) -> StepFinding {
+    if let skipped = step.skipped {
+      var finding = StepFinding(step.step, .notDone)
+      finding.reason = skipped
+      // The key's own word is enough: nobody need touch it for that.
+      if skipped == "prfUnsupported", step.step == .prfRegister { finding.mark = .fails }
+      finding.explanation = FailurePattern.explanation(of: finding.reason ?? skipped)
+      return finding
+    }
+    var outcomes: [Outcome] = []
+    for index in step.attempts.indices { outcomes.append(outcome(of: step, index)) }
+    return summary(step, outcomes)
+  }
+
+  private func summary(_ step: StepRecord, _ outcomes: [Outcome]) -> StepFinding {
+    let done = outcomes.filter { !$0.isNotDone }
+    let bad = done.first { $0.reason != nil }
+    let good = done.filter { $0.reason == nil }
+    var finding = StepFinding(
+      step.step, done.isEmpty ? .notDone : bad == nil ? .works : good.isEmpty ? .fails : .sometimes)
+    let shown = bad ?? done.last ?? outcomes.last
+    finding.reason = shown?.reason ?? (outcomes.isEmpty ? "not run" : nil)
+    finding.status = shown?.status
+    finding.telemetry = shown?.telemetry
+    finding.explanation = finding.reason.flatMap {
+      FailurePattern.explanation(of: $0, transport: record.key.transport)
+    }
+    for note in outcomes.flatMap(\.notes) where !finding.notes.contains(note) { finding.notes.append(note) }
+    if done.count > 1, bad != nil { finding.notes.append("\(good.count) of \(done.count) tries worked") }
+    finding.touches = step.attempts.last?.touches
+    finding.firstKeepalive = step.attempts.last?.firstKeepalive
+    finding.duration = step.attempts.last?.duration
+    return finding
+  }
+
+  private mutating func outcome(of step: StepRecord, _ index: Int) -> Outcome {
+    let attempt = step.attempts[index]
+    if step.step == .cancel { return cancelled(attempt) }
+    var outcome =
+      step.step.isRegistration ? registration(step.step, attempt, index) : assertion(step.step, attempt, index)
+    if outcome.reason == nil, let failure = attempt.failure, !outcome.notes.contains(failure) {
+      outcome.notes.append(failure)
+    }
+    return outcome
+  }
+
+  // MARK: - The bytes
+
+  /// The last exchange of a command; a reply with another status than 0 is an outcome already.
+  private func reply(
+    _ command: UInt8, _ attempt: StepRecord.Attempt
+  ) -> (bytes: [UInt8], map: CBORItem, request: CBORItem)? {
+    guard let last = attempt.exchanges.last(where: { $0.request.first == command }), last.reply.first == 0,
+      let map = try? CBORDecoder.decodeAll(Array(last.reply.dropFirst())), map.map != nil,
+      let request = try? CBORDecoder.decodeAll(Array(last.request.dropFirst()))
+    else { return nil }
+    return (Array(last.reply.dropFirst()), map, request)
+  }
+
+  private func refusal(_ command: UInt8, _ attempt: StepRecord.Attempt) -> Outcome {
+    guard let last = attempt.exchanges.last(where: { $0.request.first == command }), let status = last.reply.first
+    else {
+      return .failed(attempt.failure ?? "noAnswer", status: attempt.status)
+    }
+    guard status != 0 else { return .failed("badAnswer") }
+    return .failed(Self.name(of: status, after: attempt.duration), status: Int(status))
+  }
+
+  /// What a status means in the sheet's words.
+  static func name(of status: UInt8, after milliseconds: Int) -> String {
+    switch status {
+    case 0x19: "alreadyRegistered"
+    case 0x22, 0x2E: "notOnThisKey"
+    case 0x2D: "cancelled"
+    case 0x2F, 0x3A: "timedOut"
+    // Keys name a missed touch in many ways (QUIRKS Q25).
+    case 0x27 where milliseconds >= 8000, 0x36 where milliseconds >= 8000: "timedOut"
+    case 0x31: "pinInvalid"
+    case 0x32: "pinBlocked"
+    case 0x34: "pinAuthBlocked"
+    default: CTAPStatus(rawValue: status).name
+    }
+  }
+
+  /// Whether the client data is this run's, and what was hashed is the client data.
+  private func clientDataFault(
+    _ step: MatrixStep, _ attempt: StepRecord.Attempt, _ index: Int, _ hashed: [UInt8]?
+  ) -> String? {
+    let id = step == .friend ? credentials[.register]?.id : nil
+    guard let expected = try? record.clientData(step, attempt: index, credentialID: id),
+      expected.json == attempt.clientDataJSON
+    else { return "challengeMismatch" }
+    if let hashed, hashed != expected.hash { return "clientDataMismatch" }
+    return nil
+  }
+
+  // MARK: - Registration
+
+  private mutating func registration(_ step: MatrixStep, _ attempt: StepRecord.Attempt, _ index: Int) -> Outcome {
+    let object: [UInt8]
+    var hashed: [UInt8]?
+    if let given = attempt.answer?.attestationObject {
+      object = given
+    } else if let reply = reply(0x01, attempt) {
+      guard let built = AttestationObject.build(makeCredentialReply: reply.map, in: reply.bytes) else {
+        return .failed("badAnswer")
+      }
+      object = built
+      hashed = reply.request[1]?.bytes ?? []
+    } else {
+      return refusal(0x01, attempt)
+    }
+    let line = SealTelemetry.register(attestationObject: object)
+    if let fault = clientDataFault(step, attempt, index, hashed) { return .failed(fault, telemetry: line) }
+    let seal: SealRegistration
+    do { seal = try SealRegistration(attestationObject: object) } catch { return .failed(error.name, telemetry: line) }
+    var outcome = Outcome(telemetry: line)
+    let hash = SHA256.hash(attempt.clientDataJSON)
+    outcome.notes = strictNotes(object, attempt, seal)
+    let data = try? CBORDecoder.decode(object)["authData"]?.bytes
+    let flags = AuthenticatorFlags(rawValue: data.flatMap { $0.count > 32 ? $0[32] : nil } ?? 0)
+    if step == .prfRegister {
+      let parsed = data.flatMap { try? AuthenticatorData(parsing: $0) }
+      guard parsed?.extensions?["hmac-secret"]?.bool == true else {
+        return .failed("prfUnsupported", telemetry: line)
+      }
+    }
+    credentials[step] = Credential(
+      id: seal.credentialID, publicKey: seal.publicKey, registration: seal, flags: flags, attestationObject: object,
+      clientDataHash: hash)
+    if let data, data.count >= 37 { counters[seal.credentialID] = Self.counter(data) }
+    return outcome
+  }
+
+  /// What stricter readers than Seal say.
+  private func strictNotes(_ object: [UInt8], _ attempt: StepRecord.Attempt, _ seal: SealRegistration) -> [String] {
+    var notes: [String] = []
+    let verifier = RegistrationVerifier(
+      rpID: Seal.relyingPartyID, challenge: Self.challenge(in: attempt.clientDataJSON), origins: [Seal.origin],
+      requiresUserVerification: canVerifyUser)
+    do {
+      _ = try verifier.verify(
+        attestationObject: object, clientDataJSON: attempt.clientDataJSON, credentialID: seal.credentialID)
+    } catch { notes += error.problems.map(\.name) }
+    if seal.coordinateLengths.x != 32 || seal.coordinateLengths.y != 32, !notes.contains("coordinateLength") {
+      notes.append("coordinateLength")
+    }
+    if let parsed = try? AttestationObject(parsing: object) {
+      let report = AttestationVerifier().report(parsed, clientDataHash: SHA256.hash(attempt.clientDataJSON))
+      notes += report.problems.map(\.name)
+    }
+    return notes
+  }
+
+  private static func challenge(in json: [UInt8]) -> [UInt8] {
+    (try? ClientData(parsing: json)).flatMap { Base64.decode($0.challenge, .url) } ?? []
+  }
+
+  // MARK: - Assertion
+
+  private mutating func assertion(_ step: MatrixStep, _ attempt: StepRecord.Attempt, _ index: Int) -> Outcome {
+    let authData: [UInt8]
+    let signature: [UInt8]
+    var hashed: [UInt8]?
+    var named: [UInt8]?
+    if let answer = attempt.answer, let data = answer.authenticatorData, let given = answer.signature {
+      (authData, signature, named) = (data, given, answer.credentialID)
+    } else if let reply = reply(0x02, attempt) {
+      guard let data = reply.map[2]?.bytes, let given = reply.map[3]?.bytes else { return .failed("badAnswer") }
+      (authData, signature, named) = (data, given, reply.map[1]?["id"]?.bytes)
+      hashed = reply.request[2]?.bytes ?? []
+    } else {
+      return refusal(0x02, attempt)
+    }
+    guard let credential = credentials[step.usesPRFCredential ? .prfRegister : .register] else {
+      return .failed("noCredential")
+    }
+    let line = SealTelemetry.verify(
+      authenticatorData: authData, clientDataJSON: attempt.clientDataJSON, signature: signature,
+      publicKey: credential.publicKey, rpID: Seal.relyingPartyID)
+    if let fault = clientDataFault(step, attempt, index, hashed) { return .failed(fault, telemetry: line) }
+    if let named, named != credential.id { return .failed("credentialNotAllowed", telemetry: line) }
+    let verifier = AssertionVerifier(
+      rpID: Seal.relyingPartyID, challenge: Self.challenge(in: attempt.clientDataJSON), origins: [Seal.origin],
+      requiresUserVerification: canVerifyUser && step != .prfWithoutUV,
+      backupEligibleAtRegistration: credential.flags.contains(.backupEligible), lastSignCount: counters[credential.id])
+    let problems = verifier.problems(
+      authenticatorData: authData, clientDataJSON: attempt.clientDataJSON, signature: signature,
+      publicKey: .es256(credential.publicKey))
+    if authData.count >= 37 { counters[credential.id] = Self.counter(authData) }
+    guard line.hasPrefix("verify: OK") else {
+      return .failed(problems.first { !$0.isWarning }?.name ?? "contextViolation", telemetry: line)
+    }
+    var outcome = Outcome(telemetry: line, notes: problems.map(\.name))
+    if step.asksPRF { judgeSecret(step, attempt, authData, &outcome) }
+    return outcome
+  }
+
+  /// Whether a secret came, and whether it is the one of the enrolment.
+  private func judgeSecret(
+    _ step: MatrixStep, _ attempt: StepRecord.Attempt, _ authData: [UInt8], _ outcome: inout Outcome
+  ) {
+    let output = (try? AuthenticatorData(parsing: authData))?.extensions?["hmac-secret"]?.bytes
+    // One secret: 32 bytes, and a vector of 16 before it under protocol 2.
+    guard let output, output.count == 32 || output.count == 48, let opens = attempt.opensLock else {
+      outcome.reason = "prfMissing"
+      return
+    }
+    let isVerified = authData.count > 32 && AuthenticatorFlags(rawValue: authData[32]).contains(.userVerified)
+    switch step {
+    case .prfWithoutUV where !isVerified && canVerifyUser:
+      outcome.notes.append(
+        opens ? "same secret with verification and without" : "another secret without verification, as CTAP says")
+    case .secondHost where attempt.host == 0: outcome.reason = "sameComputer"
+    default: if !opens { outcome.reason = "wrongKey" }
+    }
+  }
+
+  private func cancelled(_ attempt: StepRecord.Attempt) -> Outcome {
+    if attempt.failure == "cancelled" { return Outcome() }
+    if attempt.failure == nil { return Outcome(reason: "the touch came first", isNotDone: true) }
+    return refusal(0x02, attempt)
+  }
+
+  private static func counter(_ data: [UInt8]) -> UInt32 { data[33..<37].reduce(0) { $0 << 8 | UInt32($1) } }
+}

@@ -1,0 +1,209 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CTAPWire
+import CryptoCore
+import SealFormats
+import SecurityKeys
+import WebAuthnCore
+
+/// One step after another.
+extension MatrixRunner {
+  /// Does a step and puts it into the record. What cannot be done is said, not tried.
+  /// - Returns: an error that ends the run although the step is in the record.
+  /// - Throws: what leaves the step undone: an unplugged key, a cancelled task.
+  func perform(
+    _ step: MatrixStep, _ record: inout RunRecord, _ key: SecurityKey, _ log: WireLog, host: Int = 0
+  ) async throws -> (any Error)? {
+    let evaluation = Evaluation(record)
+    if let reason = obstacle(step, evaluation) {
+      record.steps.append(StepRecord(step, skipped: reason))
+      return nil
+    }
+    if let number = step.pinProtocol { return try await overProtocol(number, step, &record, host) }
+    var done = StepRecord(step)
+    for index in 0..<(step == .cancel ? 1 : max(1, options.repeats)) {
+      let credential = evaluation.credentials[step.usesPRFCredential ? .prfRegister : .register]?.id
+      let (attempt, error, lock) = try await attempt(step, index, record, credential, evaluation, key, log, host)
+      done.attempts.append(attempt)
+      if let lock { record.device.locked = lock }
+      if let error, Self.endsTheRun(error) {
+        record.steps.append(done)
+        return error
+      }
+    }
+    record.steps.append(done)
+    return nil
+  }
+
+  /// Why a step is not done; nil when it can be.
+  private func obstacle(_ step: MatrixStep, _ evaluation: Evaluation) -> String? {
+    let info = evaluation.info
+    switch step {
+    case .register: return nil
+    case .signIn, .friend, .endorse, .cancel:
+      return evaluation.credentials[.register] == nil ? "nothing was registered" : nil
+    case .prfRegister: return info?.extensions.contains("hmac-secret") == true ? nil : "prfUnsupported"
+    default: break
+    }
+    guard let info, info.extensions.contains("hmac-secret") else { return "prfUnsupported" }
+    guard evaluation.credentials[.prfRegister] != nil else { return "nothing was registered" }
+    guard step != .prfEndorse else { return nil }
+    guard evaluation.finding(.prfEndorse)?.mark == .works || evaluation.finding(.prfEndorse)?.mark == .sometimes else {
+      return "no secret to compare with"
+    }
+    switch step {
+    case .prfWithoutUV:
+      if !evaluation.canVerifyUser { return "no PIN is set" }
+      return info.option("alwaysUv") == true ? "the key always verifies (alwaysUv)" : nil
+    case .prfProtocol1, .prfProtocol2:
+      guard let number = step.pinProtocol else { return nil }
+      return info.pinUvAuthProtocols.contains(number) ? nil : "the key has no protocol \(number)"
+    default: return nil
+    }
+  }
+
+  /// The same key, opened anew and shown only one protocol.
+  private func overProtocol(
+    _ number: Int, _ step: MatrixStep, _ record: inout RunRecord, _ host: Int
+  ) async throws -> (any Error)? {
+    let evaluation = Evaluation(record)
+    let forced = MatrixRunner(
+      RunPlace(place, using: number), pin: pin, timings: timings, options: options, tool: tool, progress: progress,
+      save: save)
+    let log = WireLog()
+    let given = record
+    let result = try await forced.withKey(log) { key, _ in
+      try await forced.attempt(
+        step, 0, given, evaluation.credentials[.prfRegister]?.id, evaluation, key, log, host)
+    }
+    record.steps.append(StepRecord(step, attempts: [result.attempt]))
+    if let error = result.error, Self.endsTheRun(error) { return error }
+    return nil
+  }
+
+  /// One try.
+  func attempt(
+    _ step: MatrixStep, _ index: Int, _ record: RunRecord, _ credential: [UInt8]?, _ evaluation: Evaluation,
+    _ key: SecurityKey, _ log: WireLog, _ host: Int
+  ) async throws -> (attempt: StepRecord.Attempt, error: (any Error)?, lock: [UInt8]?) {
+    let clientData = try record.clientData(step, attempt: index, credentialID: credential)
+    let challenge = try record.challenge(step, attempt: index, credentialID: credential)
+    var attempt = StepRecord.Attempt(host: host, clientDataJSON: clientData.json)
+    var lock: [UInt8]?
+    let onTouch: @Sendable () -> Void = { key.cancel() }
+    log.begin(onTouch: step == .cancel ? onTouch : nil)
+    do {
+      if step.isRegistration {
+        try await register(step, challenge, key, isU2F: evaluation.info == nil, &attempt)
+      } else {
+        lock = try await sign(step, challenge, credential, record, evaluation, key, &attempt)
+      }
+      log.fill(&attempt)
+      return (attempt, nil, lock)
+    } catch {
+      log.fill(&attempt)
+      // Ctrl-C, and a key that is gone, leave the step undone.
+      try Task.checkCancellation()
+      guard let named = error as? any NamedError else { throw error }
+      if case .transport(let below) = error as? SecurityKeyError, below.leavesTheStepUndone, step != .cancel {
+        throw error
+      }
+      attempt.failure = named.name
+      attempt.status = named.status
+      return (attempt, named, nil)
+    }
+  }
+
+  private func register(
+    _ step: MatrixStep, _ challenge: [UInt8], _ key: SecurityKey, isU2F: Bool, _ attempt: inout StepRecord.Attempt
+  ) async throws {
+    let response = try await key.makeCredential(
+      RegistrationRequest(
+        rpID: Seal.relyingPartyID, rpName: Seal.relyingPartyName, origin: Seal.origin, challenge: challenge,
+        userID: Random.bytes(16), userName: "sealkey matrix", userDisplayName: "sealkey matrix",
+        enablesPRF: step == .prfRegister), pin: pin)
+    guard isU2F else { return }
+    var answer = StepRecord.Answer()
+    answer.attestationObject = response.attestationObject
+    attempt.answer = answer
+  }
+
+  private func sign(
+    _ step: MatrixStep, _ challenge: [UInt8], _ credential: [UInt8]?, _ record: RunRecord, _ evaluation: Evaluation,
+    _ key: SecurityKey, _ attempt: inout StepRecord.Attempt
+  ) async throws -> [UInt8]? {
+    var verification = UserVerificationRequirement.preferred
+    if step == .prfWithoutUV || step.asksPRF && !evaluation.canVerifyUser { verification = .discouraged }
+    let response = try await key.getAssertion(
+      AssertionRequest(
+        rpID: Seal.relyingPartyID, origin: Seal.origin, challenge: challenge,
+        allowList: credential.map { [CredentialDescriptor(id: $0)] } ?? [], userVerification: verification,
+        prfSalts: step.asksPRF ? PRFSalts(input: record.device.salt) : nil), pin: pin)
+    if evaluation.info == nil {
+      var answer = StepRecord.Answer()
+      answer.credentialID = response.credentialID
+      answer.authenticatorData = response.authenticatorData
+      answer.signature = response.signature
+      attempt.answer = answer
+    }
+    guard step.asksPRF, let prf = response.prf else { return nil }
+    if step == .prfEndorse, record.device.locked == nil {
+      let lock = try Self.lock(prf, salt: record.device.salt)
+      attempt.opensLock = true
+      return lock
+    }
+    guard let locked = record.device.locked else { return nil }
+    attempt.opensLock = try Self.opens(locked, prf, salt: record.device.salt)
+    return nil
+  }
+
+  /// Fresh halves, locked and forgotten: only whoever has the same secret opens them.
+  private static func lock(_ prf: PRFOutput, salt: [UInt8]) throws -> [UInt8] {
+    let halves = try PrivateHalves()
+    return try SponsoredLock.lock(halves, prf: prf.first, salt: salt)
+  }
+
+  /// Whether the secret opens the lock. What it opens is wiped at once.
+  private static func opens(_ locked: [UInt8], _ prf: PRFOutput, salt: [UInt8]) throws -> Bool {
+    do {
+      _ = try SponsoredLock.unlock(locked, prf: prf.first, salt: salt)
+      return true
+    } catch {
+      guard error == .wrongKey else { throw error }
+      return false
+    }
+  }
+}
+
+extension MatrixStep {
+  /// The PIN/UV auth protocol that the step is about.
+  var pinProtocol: Int? {
+    switch self {
+    case .prfProtocol1: 1
+    case .prfProtocol2: 2
+    default: nil
+    }
+  }
+}
+
+extension RunPlace {
+  /// The same place, where only one PIN protocol is used.
+  init(_ other: RunPlace, using number: Int) {
+    endpoint = other.endpoint.using(pinProtocol: number)
+    description = other.description
+    isSimulated = other.isSimulated
+    beforeStep = other.beforeStep
+  }
+}
+
+extension TransportError {
+  /// Nothing was learned about the key: it went away, or somebody else has it.
+  var leavesTheStepUndone: Bool {
+    switch self {
+    case .unplugged, .absent, .system, .busy: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,237 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CTAPWire
+import CryptoCore
+import Glibc
+import SealFormats
+import SecurityKeys
+import WebAuthnCore
+
+/// Runs one key through the steps, in order, and makes its record. It never resets a key, makes no discoverable
+/// credential, and stops as soon as a PIN was refused.
+public struct MatrixRunner: Sendable {
+  /// What the tester chose.
+  public struct Options: Sendable {
+    /// Who runs it.
+    public var tester: String?
+    /// How often each step is tried.
+    public var repeats = 1
+    /// The serial number, to be written into the record.
+    public var serial: String?
+    /// Do no further step: read the state and end the run.
+    public var finishesNow = false
+    /// The usual ones.
+    public init() {}
+  }
+
+  /// What happens, for whoever talks to the tester.
+  public enum Progress: Sendable {
+    /// A step begins; so many are there.
+    case began(MatrixStep, number: Int, of: Int)
+    /// A step is over.
+    case finished(StepFinding)
+    /// The run goes on with a record that was begun before.
+    case resumed(stepsDone: Int)
+    /// Something on the key.
+    case key(KeyEvent)
+  }
+
+  let place: RunPlace
+  let pin: PINProvider?
+  let timings: KeyTimings
+  let options: Options
+  let tool: String
+  let progress: @Sendable (Progress) -> Void
+  let save: @Sendable (RunRecord) throws -> Void
+
+  /// A runner.
+  /// - Parameters:
+  ///   - pin: asks for the PIN; the same answer may be given again within a run.
+  ///   - save: keeps the record after each step, so that nothing is lost when the key or the tester goes.
+  public init(
+    _ place: RunPlace, pin: PINProvider?, timings: KeyTimings = .standard, options: Options = Options(), tool: String,
+    progress: @escaping @Sendable (Progress) -> Void = { _ in },
+    save: @escaping @Sendable (RunRecord) throws -> Void = { _ in }
+  ) {
+    self.place = place
+    self.pin = pin
+    self.timings = timings
+    self.options = options
+    self.tool = tool
+    self.progress = progress
+    self.save = save
+  }
+
+  /// The steps of a run on one computer, in order.
+  static let ownSteps = MatrixStep.allCases.filter { $0 != .secondHost }
+
+  /// Runs all steps, or those that `begun` still lacks.
+  /// - Throws: what stopped it: `unplugged`, `cancelled`, a refused PIN. The record was saved before.
+  public func run(continuing begun: RunRecord? = nil, at time: Int64) async throws -> RunRecord {
+    let log = WireLog()
+    var record = try await withKey(log) { key, facts in
+      var record: RunRecord
+      if let begun, await isSame(key, facts, begun) {
+        record = begun
+        record.steps.removeAll(where: Self.mayBeRepeated)
+        progress(.resumed(stepsDone: record.steps.count))
+      } else {
+        record = try await fresh(key, facts, at: time)
+      }
+      try save(record)
+      for (number, step) in Self.ownSteps.enumerated() where !record.steps.contains(where: { $0.step == step }) {
+        if options.finishesNow {
+          record.steps.append(StepRecord(step, skipped: "not run"))
+          continue
+        }
+        progress(.began(step, number: number + 1, of: Self.ownSteps.count))
+        place.beforeStep(step)
+        let stop = try await perform(step, &record, key, log)
+        try save(record)
+        if let finding = Evaluation(record).finding(step) { progress(.finished(finding)) }
+        if let stop { throw stop }
+      }
+      return record
+    }
+    place.beforeStep(.register)
+    // The key is opened anew, so that it is asked and not remembered.
+    record.after = try await withKey(log) { key, _ in try await state(key) }
+    record.finishedAt = max(time, record.startedAt)
+    try save(record)
+    return record
+  }
+
+  /// Opens the locked halves of a run on this computer, and adds that to its record.
+  /// - Throws: ``MatrixRunError``, or what the key throws.
+  public func secondHost(_ given: RunRecord) async throws -> RunRecord {
+    guard given.finishedAt != nil, given.device.locked != nil else { throw MatrixRunError.nothingToContinue }
+    let here = RunRecord.HostDescription.this(nonce: given.nonce, usesReader: place.description.transport == "pcsc")
+    guard !given.hosts.contains(where: { $0.mark == here.mark }) else { throw MatrixRunError.sameComputer }
+    let log = WireLog()
+    return try await withKey(log) { key, facts in
+      guard await isSame(key, facts, given) else { throw MatrixRunError.otherKey }
+      var record = given
+      record.isSimulated = record.isSimulated || facts.isSimulated || place.isSimulated
+      record.hosts.append(here)
+      record.steps.removeAll { $0.step == .secondHost }
+      progress(.began(.secondHost, number: 1, of: 1))
+      let stop = try await perform(.secondHost, &record, key, log, host: record.hosts.count - 1)
+      if let stop { throw stop }
+      try save(record)
+      return record
+    }
+  }
+
+  // MARK: - The key
+
+  func withKey<R>(_ log: WireLog, _ body: (SecurityKey, KeyFacts) async throws -> R) async throws -> R {
+    let key = SecurityKey(place.endpoint.observed(by: log.observer), timings: timings)
+    let conversation = Task { [progress] in for await event in key.events { progress(.key(event)) } }
+    do {
+      let result = try await body(key, try await key.open())
+      await key.close()
+      await conversation.value
+      return result
+    } catch {
+      await key.close()
+      await conversation.value
+      throw error
+    }
+  }
+
+  private func fresh(_ key: SecurityKey, _ facts: KeyFacts, at time: Int64) async throws -> RunRecord {
+    var description = place.description
+    description.deviceVersion = Array((facts.initReply.deviceVersion + [0, 0, 0]).prefix(3))
+    description.capabilities = facts.initReply.capabilities
+    description.serial = options.serial
+    if description.transport == "pcsc" { description.place = facts.name }
+    let nonce = Random.bytes(32)
+    // What is endorsed and locked is made for this run and worth nothing.
+    let halves = try PrivateHalves()
+    return RunRecord(
+      tool: tool, isSimulated: facts.isSimulated || place.isSimulated, nonce: nonce, startedAt: time, finishedAt: nil,
+      tester: options.tester, key: description,
+      hosts: [.this(nonce: nonce, usesReader: description.transport == "pcsc")], before: try await state(key),
+      after: nil,
+      device: .init(
+        publicKey: halves.devicePublicKey, kemBundle: halves.bundle.publicKeys.bytes, salt: Random.bytes(32)), steps: []
+    )
+  }
+
+  /// The key's state. Discoverable credentials are counted where the key tells without more ado, or with its PIN.
+  private func state(_ key: SecurityKey) async throws -> RunRecord.KeyState {
+    // Options change with the PIN: they are read anew.
+    let info = try await key.open().info
+    let tries = try await key.pinTriesLeft()
+    var count: Int?
+    if let info, info.option("clientPin") == true, let pin,
+      info.option("credMgmt") == true || info.option("credentialMgmtPreview") == true
+    {
+      do { count = try await key.passkeys(pin: pin).passkeys.count } catch let error as SecurityKeyError {
+        // Some keys manage nothing although they say so (QUIRKS Q64); a refused PIN is another matter.
+        if Self.endsTheRun(error) { throw error }
+      }
+    }
+    return .init(info: info?.rawBytes ?? [], pinTries: tries, discoverable: count)
+  }
+
+  /// The same model, and a key that knows what was made on it.
+  private func isSame(_ key: SecurityKey, _ facts: KeyFacts, _ record: RunRecord) async -> Bool {
+    let info = try? AuthenticatorInfo(parsing: record.before.info)
+    guard facts.info?.aaguid == info?.aaguid, facts.info?.firmwareVersion == info?.firmwareVersion else { return false }
+    let made = Evaluation(record).credentials.values.map { CredentialDescriptor(id: $0.id) }
+    guard !made.isEmpty else { return true }
+    return (try? await key.find(made, rpID: Seal.relyingPartyID)) != nil
+  }
+
+  /// A step that a refused PIN stopped is done again when the run goes on.
+  private static func mayBeRepeated(_ step: StepRecord) -> Bool {
+    guard let failure = step.attempts.last?.failure else { return false }
+    return pinFailures.contains(failure)
+  }
+
+  static let pinFailures: Set<String> = [
+    "pinInvalid", "pinBlocked", "pinAuthBlocked", "pinTriesLow", "pinRequired", "pinChangeRequired", "pinEmpty",
+  ]
+
+  /// Errors after which nothing more is asked of the key.
+  static func endsTheRun(_ error: any Error) -> Bool {
+    guard let error = error as? any NamedError else { return true }
+    return pinFailures.contains(error.name)
+  }
+}
+
+/// Why a run cannot go on.
+public enum MatrixRunError: NamedError, Hashable {
+  /// The record is not finished, or holds no lock.
+  case nothingToContinue
+  /// The record was made on this very computer.
+  case sameComputer
+  /// Another key than the record's.
+  case otherKey
+
+  public var name: String {
+    switch self {
+    case .nothingToContinue: "nothingToContinue"
+    case .sameComputer: "sameComputer"
+    case .otherKey: "otherKey"
+    }
+  }
+  public var message: String {
+    switch self {
+    case .nothingToContinue: "The record holds no lock that a second computer could open."
+    case .sameComputer: "The record was made on this computer."
+    case .otherKey: "This is not the key of the record, or it was reset since."
+    }
+  }
+  public var next: String {
+    switch self {
+    case .nothingToContinue: "Finish the run on the first computer with a key that has hmac-secret."
+    case .sameComputer: "Take the record and the key to another computer."
+    case .otherKey: "Use the key that the record was made with."
+    }
+  }
+  public var kind: FaultKind { self == .otherKey ? .noKey : .refused }
+}
