@@ -24,10 +24,10 @@ public enum MatrixStep: String, Sendable, Hashable, CaseIterable {
   case prfProtocol1
   /// The same secret again, over PIN/UV auth protocol 2.
   case prfProtocol2
-  /// The locked halves opened on another computer.
-  case secondHost
   /// A touch that is waited for, and cancelled.
   case cancel
+  /// The locked halves opened on another computer.
+  case secondHost
 
   /// What is done, for a person.
   public var title: String {
