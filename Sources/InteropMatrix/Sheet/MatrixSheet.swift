@@ -1,0 +1,276 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import WebAuthnCore
+
+/// A sheet with the two tables: Seal's own, or this project's. Only rows that belong to a run are written; every other
+/// byte stays as it is.
+public struct MatrixSheet: Sendable {
+  /// A run as the tables name it.
+  public struct Run: Sendable {
+    /// The record's file.
+    public let file: String
+    /// The record.
+    public let record: RunRecord
+    /// A run of that file.
+    public init(file: String, record: RunRecord) {
+      self.file = file
+      self.record = record
+    }
+
+    /// What marks a row as this run's: from the run's nonce, so that it stays when a run is continued.
+    var mark: String { "(run \(Hex.encode(record.nonce.prefix(8))))" }
+  }
+
+  private struct Table {
+    var columns: [String]
+    /// Line numbers of the rows.
+    var rows: [Int]
+    /// The line after which a row is appended.
+    var last: Int
+  }
+
+  private let original: [UInt8]
+
+  /// A sheet; both tables are looked for.
+  /// - Throws: ``SheetError``.
+  public init(_ bytes: [UInt8]) throws(SheetError) {
+    original = bytes
+    guard let lines = SheetLines(bytes) else { throw .notUTF8 }
+    _ = try Self.table(lines, Self.matrixColumns, "the matrix")
+    _ = try Self.table(lines, Self.sponsoredColumns, "the sponsored key")
+  }
+
+  /// The sheet with a row for each run. Runs are put in the order of their times; a row that is there is brought up to
+  /// date where it stands, blank rows are used first, and what a person wrote after a run's mark is kept.
+  /// - Throws: ``SheetError``: a simulated or unfinished run is refused.
+  public func filled(with runs: [Run]) throws(SheetError) -> [UInt8] {
+    guard var lines = SheetLines(original) else { throw .notUTF8 }
+    for run in runs.sorted(by: { ($0.record.startedAt, $0.file) < ($1.record.startedAt, $1.file) }) {
+      let signs = SimulationSigns.of(run.record)
+      guard signs.isEmpty else {
+        throw .simulated(file: run.file, signs: signs.sorted { $0.rawValue < $1.rawValue })
+      }
+      guard run.record.finishedAt != nil else { throw .unfinished(file: run.file) }
+      let cells = run.record.cells
+      try Self.put(
+        run,
+        Dictionary(uniqueKeysWithValues: zip(Self.matrixColumns.dropFirst(), cells.sheet)).merging(
+          zip(Self.furtherColumns, cells.further + [run.file])
+        ) { first, _ in first }, Self.matrixColumns, "the matrix", &lines)
+      try Self.put(
+        run, Dictionary(uniqueKeysWithValues: zip(Self.sponsoredColumns, cells.sponsored)),
+        Self.sponsoredColumns,
+        "the sponsored key", &lines)
+    }
+    return lines.bytes
+  }
+
+  /// Whether the sheet says what the records say: nothing more, and nothing less.
+  /// - Throws: ``SheetError``.
+  public func check(against runs: [Run]) throws(SheetError) {
+    guard let lines = SheetLines(original) else { throw .notUTF8 }
+    let known = Set(runs.map(\.mark))
+    for columns in [Self.matrixColumns, Self.sponsoredColumns] {
+      for row in try Self.table(lines, columns, "")?.rows ?? [] {
+        for mark in Self.marks(in: lines.lines[row].text) where !known.contains(mark) {
+          throw .rowWithoutRecord(line: row + 1, mark: mark)
+        }
+      }
+    }
+    let wanted = try filled(with: runs)
+    guard wanted == original else {
+      let differing = zip(SheetLines(wanted)?.lines ?? [], lines.lines).enumerated()
+        .first { $1.0.text != $1.1.text }?.offset
+      throw .differs(line: (differing ?? lines.lines.count) + 1)
+    }
+  }
+
+  // MARK: - Tables
+
+  /// Seal's columns, as they are compared.
+  static let matrixColumns = [
+    "#", "keymodel", "firmware", "pinset", "nfcusb", "registerresult", "registeralgcrvxlenylen",
+    "signinresult",
+    "friendtapresult", "verifylineseen", "notes",
+  ]
+  /// Seal's columns for sponsored keys, by how they begin.
+  static let sponsoredColumns = [
+    "model", "prfatregister", "prfatendorse", "signinonasecond", "notes",
+  ]
+  /// Columns of this project's own document.
+  static let furtherColumns = [
+    "touches", "times", "limits", "prfequality", "cancel", "attestation", "stateafter", "evidence",
+  ]
+
+  /// The table with all of `wanted`, in any order and among others; nil for a missing table of sponsored keys.
+  private static func table(_ lines: SheetLines, _ wanted: [String], _ what: String)
+    throws(SheetError) -> Table?
+  {
+    var found: [Table] = []
+    let all = lines.lines
+    for (number, line) in all.enumerated() where number + 1 < all.count {
+      guard let heads = MarkdownRow.cells(line.text), MarkdownRow.isDelimiter(all[number + 1].text)
+      else { continue }
+      let keys = heads.map(MarkdownRow.key)
+      let columns = keys.map { key in
+        wanted.first { key == $0 || ($0.count > 5 && key.hasPrefix($0)) } ?? key
+      }
+      guard wanted.allSatisfy(columns.contains) else { continue }
+      var rows: [Int] = []
+      var at = number + 2
+      while at < all.count, MarkdownRow.cells(all[at].text) != nil {
+        rows.append(at)
+        at += 1
+      }
+      found.append(Table(columns: columns, rows: rows, last: at - 1))
+    }
+    if found.count > 1 { throw .twoTables(what) }
+    if found.isEmpty { throw .noTable(what) }
+    return found.first
+  }
+
+  /// Writes the row of one run into one table.
+  private static func put(
+    _ run: Run, _ values: [String: String], _ wanted: [String], _ what: String,
+    _ lines: inout SheetLines
+  ) throws(SheetError) {
+    guard let table = try table(lines, wanted, what) else { return }
+    let own = table.rows.filter { lines.lines[$0].text.contains(run.mark) }
+    guard own.count <= 1 else { throw .twoRows(line: own[1] + 1, mark: run.mark) }
+    let blank = table.rows.first { row in
+      let cells = MarkdownRow.cells(lines.lines[row].text) ?? []
+      return zip(table.columns, cells).allSatisfy { $0 == "#" || $1.isEmpty }
+    }
+    let place = own.first ?? blank
+    let old = place.flatMap { MarkdownRow.cells(lines.lines[$0].text) } ?? []
+    var cells: [String] = []
+    for (index, column) in table.columns.enumerated() {
+      let before = index < old.count ? old[index] : ""
+      switch column {
+      case "#": cells.append(before.isEmpty ? "\(nextNumber(table, lines))" : before)
+      case "notes":
+        let note = MarkdownRow.escaped(values[column] ?? "")
+        // What a person wrote after the mark is theirs.
+        let theirs = before.range(after: run.mark)
+        cells.append((note.isEmpty ? "" : note + " ") + run.mark + theirs)
+      default: cells.append(values[column].map(MarkdownRow.escaped) ?? before)
+      }
+    }
+    // A row that was longer than the head keeps its surplus.
+    cells += old.dropFirst(table.columns.count)
+    let text = MarkdownRow.line(cells)
+    if let place {
+      lines.lines[place].text = text
+    } else {
+      var end = lines.lines[table.last].end
+      if end.isEmpty {
+        end = lines.lines.first?.end ?? "\n"
+        lines.lines[table.last].end = end
+        lines.lines.insert(.init(text: text, end: ""), at: table.last + 1)
+      } else {
+        lines.lines.insert(.init(text: text, end: end), at: table.last + 1)
+      }
+    }
+  }
+
+  private static func nextNumber(_ table: Table, _ lines: SheetLines) -> Int {
+    guard let index = table.columns.firstIndex(of: "#") else { return 1 }
+    let numbers = table.rows.compactMap { row -> Int? in
+      let cells = MarkdownRow.cells(lines.lines[row].text) ?? []
+      return index < cells.count ? Int(cells[index]) : nil
+    }
+    return min(numbers.max() ?? 0, 1_000_000) + 1
+  }
+
+  /// Every mark in a line.
+  private static func marks(in line: String) -> [String] {
+    line.split(separator: "(run ", omittingEmptySubsequences: false).dropFirst().compactMap {
+      part in
+      let digits = part.prefix(16)
+      guard digits.count == 16, digits.allSatisfy({ $0.isHexDigit }),
+        part.dropFirst(16).first == ")"
+      else { return nil }
+      return "(run \(digits))"
+    }
+  }
+}
+
+extension String {
+  /// What stands after the last `mark`, with its blanks; empty when it is not there.
+  fileprivate func range(after mark: String) -> String {
+    var parts = split(separator: mark, omittingEmptySubsequences: false)
+    guard parts.count > 1, let last = parts.popLast() else { return "" }
+    return String(last)
+  }
+}
+
+/// Why a sheet cannot be used.
+public enum SheetError: NamedError, Hashable {
+  /// Not text in UTF-8.
+  case notUTF8
+  /// No table with those columns.
+  case noTable(String)
+  /// More than one.
+  case twoTables(String)
+  /// Two rows for one run.
+  case twoRows(line: Int, mark: String)
+  /// A row says that it is a run's, and there is no such record.
+  case rowWithoutRecord(line: Int, mark: String)
+  /// The sheet and the records differ, from this line on.
+  case differs(line: Int)
+  /// The record is of no real key.
+  case simulated(file: String, signs: [SimulationSigns])
+  /// The run was not finished.
+  case unfinished(file: String)
+
+  public var name: String {
+    switch self {
+    case .notUTF8: "sheetNotUTF8"
+    case .noTable: "sheetNoTable"
+    case .twoTables: "sheetTwoTables"
+    case .twoRows: "sheetTwoRows"
+    case .rowWithoutRecord: "sheetRowWithoutRecord"
+    case .differs: "sheetDiffers"
+    case .simulated: "simulatedRecord"
+    case .unfinished: "unfinishedRecord"
+    }
+  }
+
+  public var message: String {
+    switch self {
+    case .notUTF8: "The sheet is not text in UTF-8."
+    case .noTable(let what): "The sheet has no table of \(what) with the columns that it must have."
+    case .twoTables(let what): "The sheet has more than one table of \(what)."
+    case .twoRows(let line, let mark):
+      "Line \(line) of the sheet is a second row for one run \(mark)."
+    case .rowWithoutRecord(let line, let mark):
+      "Line \(line) of the sheet is for a run whose record is not there \(mark)."
+    case .differs(let line): "The sheet does not say what the records say, from line \(line) on."
+    case .simulated(let file, let signs):
+      "\(file) was not made with a real key: \(signs.map(\.sentence).joined(separator: "; "))."
+    case .unfinished(let file): "\(file) is a run that was not finished."
+    }
+  }
+
+  public var next: String {
+    switch self {
+    case .notUTF8, .noTable:
+      "Give Seal's sheet or docs/SECURITY_KEY_TEST_MATRIX.md; the columns may be in any order."
+    case .twoTables, .twoRows: "Remove one of the two."
+    case .rowWithoutRecord: "Put the record back into matrix/runs, or remove the row."
+    case .differs: "Write it anew: sealkey matrix fill"
+    case .simulated: "Practice runs stay in matrix/practice; only real keys are measured."
+    case .unfinished: "Finish it: sealkey matrix run, with the same key."
+    }
+  }
+
+  public var kind: FaultKind {
+    switch self {
+    case .simulated, .unfinished: .refused
+    default: .bad
+    }
+  }
+}
