@@ -41,6 +41,8 @@ check:
 	@$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
 	@Tools/check-headers.sh
 	@Tools/check-unwraps.sh
+	@if [ -x .build/debug/sealkey ]; then .build/debug/sealkey matrix check; \
+	else echo 'matrix: not checked before sealkey is built'; fi
 
 format:
 	@$(SWIFT) format --in-place --recursive Package.swift Sources Tests

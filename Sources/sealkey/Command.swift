@@ -50,7 +50,7 @@ struct Command: Sendable {
     .register, .endorse, .sponsor, .unlock, .tap, .confirm,
     .capsule, .verify, .inspect, .commitment,
     .directory, .store, .device,
-    .pin, .demo, .virtual,
+    .pin, .matrix, .demo, .virtual,
   ]
 
   /// How it is used.

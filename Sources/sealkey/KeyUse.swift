@@ -59,7 +59,7 @@ extension Invocation {
   }
 
   /// The PIN, asked for at most once in this run.
-  private func rememberedPIN() -> PINProvider {
+  func rememberedPIN() -> PINProvider {
     let memory = RememberedPIN(PINEntry.provider(pinDescriptor, isQuiet: isQuiet))
     return { request in try await memory.ask(request) }
   }
