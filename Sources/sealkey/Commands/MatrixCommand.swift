@@ -13,7 +13,7 @@ extension Command {
   static let matrix = Command(
     "matrix", "Measure a key for the interop matrix, and keep the matrix.",
     operands:
-      "run, second-host FILE, verify FILE ..., fill [FILE], check [FILE], diff A B or report",
+      "run, second-host FILE, verify FILE ..., fill [FILE], check [FILE], diff A B, report or atlas",
     options: [
       OptionSpec("tester", "NAME", "who runs it (run)"),
       OptionSpec("repeat", "N", "how often each step is tried, 1 to 20 (run)"),
@@ -22,7 +22,9 @@ extension Command {
       OptionSpec("finish", nil, "end a run that was begun, without its other steps (run)"),
       OptionSpec("runs", "DIR", "the records of real keys (matrix/runs)"),
       OptionSpec("practice", "DIR", "where runs of virtual keys go (matrix/practice)"),
-      OptionSpec("out", "FILE", "where the page goes (report)"),
+      OptionSpec("out", "FILE", "where the page goes (report, atlas)"),
+      OptionSpec("metadata", "FILE", "the decoded payload of the FIDO Metadata Service (atlas)"),
+      OptionSpec("expired-ok", nil, "take metadata whose time is over (atlas)"),
     ],
     examples: [
       "sealkey matrix run --tester Ada", "sealkey matrix run --key virtual",
@@ -31,7 +33,7 @@ extension Command {
     ]
   ) { invocation in
     guard let word = invocation.options.operands.first else {
-      throw UsageError.missingOperand("run, second-host, verify, fill, check, diff or report")
+      throw UsageError.missingOperand("run, second-host, verify, fill, check, diff, report or atlas")
     }
     let operands = Array(invocation.options.operands.dropFirst())
     let verb = MatrixVerb(invocation: invocation)
@@ -62,10 +64,13 @@ extension Command {
     case "report":
       try most(0)
       return try verb.report()
+    case "atlas":
+      try most(0)
+      return try await verb.atlas()
     default:
       throw UsageError.badValue(
         option: "matrix", value: word,
-        wanted: "run, second-host, verify, fill, check, diff or report")
+        wanted: "run, second-host, verify, fill, check, diff, report or atlas")
     }
   }
 }
@@ -256,6 +261,27 @@ struct MatrixVerb {
     return Outcome(
       text: "Wrote \(out): \(found.count) runs.",
       json: .object([("file", .string(out)), ("runs", .int(found.count))]))
+  }
+}
+
+extension MatrixVerb {
+  func atlas() async throws -> Outcome {
+    let file = try invocation.required("metadata")
+    let out = try invocation.required("out")
+    let time = invocation.options.has("expired-ok") ? nil : invocation.now
+    let found = try PublishedModel.all(payload: AtomicFile.read(file, limit: 64 << 20), at: time)
+    invocation.say("Predicting \(found.models.count) models from published data. No hardware is touched.")
+    let predictions = await Atlas.predict(found.models)
+    let page = Atlas.markdown(predictions, number: found.number, nextUpdate: found.nextUpdate)
+    try AtomicFile.write(Array(page.utf8), to: out)
+    func count(_ outcome: Prediction.Outcome) -> Int { predictions.count { $0.outcome == outcome } }
+    let (works, withPIN, fails) = (count(.works), count(.worksWithPIN), count(.fails))
+    return Outcome(
+      text: "Wrote \(out): \(works) models work, \(withPIN) work with a PIN, \(fails) fail.",
+      json: .object([
+        ("file", .string(out)), ("models", .int(predictions.count)), ("works", .int(works)),
+        ("worksWithPIN", .int(withPIN)), ("fails", .int(fails)), ("metadataNumber", .int(found.number)),
+      ]))
   }
 }
 
