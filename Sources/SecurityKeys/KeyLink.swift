@@ -163,6 +163,14 @@ final class KeyLink {
     } catch let error as TransportError { throw .transport(error) } catch { throw .badAnswer("\(error)") }
   }
 
+  /// Makes sure that the answers so far belonged to their questions.
+  /// - Throws: ``SecurityKeyError/badAnswer(_:)`` when there was one too many.
+  func checkStep() throws(SecurityKeyError) {
+    let inStep: Bool
+    do { inStep = try transport.wasInStep(terms(timings.command)) } catch { throw .transport(error) }
+    guard inStep else { throw .badAnswer("more answers than questions") }
+  }
+
   private func terms(_ duration: Duration) -> WaitTerms {
     WaitTerms(
       deadline: .after(duration), drain: timings.drain, person: timings.touch, command: timings.command,

@@ -260,6 +260,9 @@ public actor SecurityKey {
       return try await withTaskCancellationHandler(operation: body) { [cancelSwitch] in cancelSwitch.pull() }
     } catch let error as SecurityKeyError {
       if error.endsTheConversation { disconnect() }
+      if error.isNoAnswer { link?.transport.distrust() }
+      // What the key said of itself may have been misheard, or may change before the next time.
+      if error.restsOnFacts { forget() }
       throw error
     }
   }

@@ -254,6 +254,24 @@ extension SecurityKeyError {
     }
   }
 
+  /// What came was no answer to what was asked.
+  var isNoAnswer: Bool {
+    switch self {
+    case .badAnswer, .library, .prfMissing, .uvMissing: true
+    default: false
+    }
+  }
+
+  /// The act was refused for what getInfo had said, not for what the key said to it.
+  var restsOnFacts: Bool {
+    switch self {
+    case .uvNotConfigured, .prfUnsupported, .es256Unsupported, .pinNotSet, .pinUnsupported, .notOffered,
+      .requestTooLarge:
+      true
+    default: false
+    }
+  }
+
   /// What a failed verification by the key's own reader is called, whatever status the key chose.
   var asReaderFailure: SecurityKeyError { BuiltInFailure(self) == .blocked ? .uvBlocked : .uvInvalid }
 }

@@ -65,6 +65,7 @@ struct U2F {
       guard data.count > 5 else { throw .badAnswer("U2F assertion") }
       return (id, rpIdHash + [data[0] & 0x01] + data[1..<5], Array(data[5...]))
     }
+    if !ids.isEmpty { try link.checkStep() }
     throw .notOnThisKey
   }
 

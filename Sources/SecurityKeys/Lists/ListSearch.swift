@@ -64,6 +64,9 @@ struct ListSearch {
       }
     }
     if let noAnswer = singly.noAnswer { throw noAnswer }
+    // "Not on this key" is what a key must never be thought to have said because its answers came apart from the
+    // questions.
+    if !chunks.isEmpty { try probe.link.checkStep() }
     return outcome
   }
 

@@ -16,6 +16,8 @@ public final class HIDTransport: KeyTransport {
   private var channel: UInt32 = CTAPHIDFraming.broadcastChannel
   /// The key has not said that it is done with the last command: resynchronise first.
   private var isDirty = false
+  /// What the last INIT found in the pipe before its own answer.
+  private var leftovers = 0
 
   /// A transport over `reports`, stopped by `cancel`.
   public init(reports: ReportChannel, cancel: CancelSwitch, kindName: String, isSimulated: Bool) {
@@ -29,9 +31,16 @@ public final class HIDTransport: KeyTransport {
 
   public func close() { reports.shut() }
 
+  public func distrust() { isDirty = true }
+
+  public func wasInStep(_ terms: WaitTerms) throws(TransportError) -> Bool {
+    _ = try initialise(terms)
+    return leftovers == 0
+  }
+
   public func initialise(_ terms: WaitTerms) throws(TransportError) -> InitReply {
     // Anything that is still in the pipe belongs to somebody else's conversation.
-    reports.drop()
+    leftovers = reports.drop()
     let nonce = Random.bytes(8)
     while true {
       try write(CTAPHIDMessage(channel: channel, command: .initialise, payload: nonce), terms.deadline)
@@ -70,6 +79,7 @@ public final class HIDTransport: KeyTransport {
           return Array(message.payload.prefix(17))
         }
         if message.knownCommand == .error { throw Self.fault(message.payload) }
+        if message.knownCommand != .keepalive { leftovers += 1 }
       }
     }
   }
@@ -83,6 +93,8 @@ public final class HIDTransport: KeyTransport {
     while true {
       if isDirty { _ = try initialise(WaitTerms(deadline: min(terms.deadline, .after(.seconds(2))))) }
       isDirty = true
+      // What is there before the question is no answer to it.
+      reports.drop()
       try write(CTAPHIDMessage(channel: channel, command: command, payload: payload), terms.deadline)
       do {
         let answer = try wait(for: command, terms)

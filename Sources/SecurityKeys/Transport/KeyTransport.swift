@@ -75,6 +75,17 @@ public protocol KeyTransport: AnyObject {
   func exchange(
     _ command: CTAPHIDCommand, _ payload: [UInt8], _ terms: WaitTerms
   ) throws(TransportError) -> [UInt8]
+  /// An answer was none: the next exchange begins the channel afresh.
+  func distrust()
+  /// Begins the channel afresh and says whether nothing was left in it: an answer too many means that each answer
+  /// before may have been the answer to another question.
+  func wasInStep(_ terms: WaitTerms) throws(TransportError) -> Bool
   /// Ends the conversation. May be called twice.
   func close()
+}
+
+/// Wires on which question and answer cannot come apart.
+extension KeyTransport {
+  public func distrust() {}
+  public func wasInStep(_ terms: WaitTerms) throws(TransportError) -> Bool { true }
 }

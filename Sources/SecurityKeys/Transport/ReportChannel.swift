@@ -108,10 +108,13 @@ public final class ReportChannel {
   }
 
   /// Reads and drops everything that is already there.
-  func drop() {
+  /// - Returns: how many reports that were.
+  @discardableResult
+  func drop() -> Int {
     var buffer = [UInt8](repeating: 0, count: shape.inputSize + 1)
     // A key that never stops talking does not hold us here.
-    for _ in 0..<4096 where Glibc.read(descriptor, &buffer, buffer.count) <= 0 { return }
+    for count in 0..<4096 where Glibc.read(descriptor, &buffer, buffer.count) <= 0 { return count }
+    return 4096
   }
 
   private static func failure(_ call: String, _ code: Int32) -> TransportError {
