@@ -21,6 +21,10 @@ for sanitizer in address thread; do
   SEALKEY_SLOWNESS=8 swift test --sanitize "$sanitizer" --scratch-path ".build/$sanitizer"
 done
 
+step 'every fault at every packet and command, 1,000 ids on every model, 100 interruptions'
+SEALKEY_FULL=1 swift test --filter 'FaultSweepTests|LongListTests|SignalTests'
+cat .build/fault-sweep.md
+
 step 'every byte of a capsule, changed: both verifiers'
 SEALKEY_EVERY_BYTE=1 swift test --filter SealFormatsTests.CapsuleByteTests
 

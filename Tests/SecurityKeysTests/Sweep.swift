@@ -13,12 +13,13 @@ import WebAuthnCore
 
 /// One ceremony with one fault in it, after everything around it has been prepared without faults.
 enum SweepCeremony: String, CaseIterable, Sendable {
-  case open, register, registerWithPIN, tapWithPIN, prfTap, probe, probeOneByOne, u2fRegister, u2fTap
+  case open, register, registerWithPIN, tapWithPIN, prfTap, probe, probeOneByOne, signInWithList, u2fRegister, u2fTap
 
   var profile: ModelProfile {
     switch self {
     case .u2fRegister, .u2fTap: .u2f
     case .probeOneByOne: .small
+    case .signInWithList: .medium
     default: .virtual
     }
   }
@@ -41,6 +42,8 @@ struct SweepResult: Sendable {
   let failureAfterwards: String?
   /// Faults that came to pass before the second time.
   let fired: Int
+  /// PIN tries that are missing after the second time.
+  var triesLostAtLast = 0
   /// What is wrong with it.
   var complaints: [String] = []
 }
@@ -73,7 +76,8 @@ enum Sweep {
     if ceremony.needsPIN { try await bench.setPIN() }
     var id: [UInt8] = []
     switch ceremony {
-    case .tapWithPIN, .u2fTap, .probe, .probeOneByOne: id = try await bench.register().credentialID
+    case .tapWithPIN, .u2fTap, .probe, .probeOneByOne, .signInWithList:
+      id = try await bench.register().credentialID
     case .prfTap: id = try await bench.register(Bench.registration(prf: true)).credentialID
     default: break
     }
@@ -93,6 +97,11 @@ enum Sweep {
       let found = try await key.find(ids.map { CredentialDescriptor(id: $0) }, rpID: Bench.rpID)
       guard let found else { throw SecurityKeyError.notOnThisKey }
       #expect(found.id == id)
+    case .signInWithList:
+      // Three probes, the last of which finds it.
+      let others = (0..<20).map { [UInt8](repeating: $0, count: 128) }
+      let got = try await session.getAssertion(Bench.assertion(others[..<17] + [id] + others[17...]))
+      #expect(got.credentialID == id)
     case .prfTap:
       let salts = PRFSalts(first: [UInt8](repeating: 7, count: 32))
       _ = try await session.getAssertion(Bench.assertion([id], salts: salts))
@@ -118,7 +127,8 @@ enum Sweep {
     let usedU2F = bench.virtual.log.entries.contains { if case .u2f = $0.kind { true } else { false } }
     return SweepResult(
       ceremony: ceremony, fault: fault, failure: failed, elapsed: elapsed, usedU2F: usedU2F, triesLost: lost,
-      failureAfterwards: after, fired: fired)
+      failureAfterwards: after, fired: fired,
+      triesLostAtLast: after == nil && ceremony.needsPIN ? tries - bench.virtual.pinRetries : 0)
   }
 
   /// How many packets each way, and commands, the ceremony takes when all goes well.
@@ -140,12 +150,17 @@ enum Sweep {
   enum Plan: Sendable, Hashable {
     case packet(Fault.Direction, Int, Fault.PacketAction)
     case command(Int, Fault.CommandAction)
+    /// The reply comes so late that the command is cancelled, and the key does not care.
+    case stubborn(Int, milliseconds: Int64)
 
     func fault(_ script: FaultScript) -> Fault {
       switch self {
       case .packet(let direction, let index, let action):
-        .packet(direction, script.packets(direction) + index, action)
-      case .command(let index, let action): .command(script.commands + index, action)
+        return .packet(direction, script.packets(direction) + index, action)
+      case .command(let index, let action): return .command(script.commands + index, action)
+      case .stubborn(let index, let milliseconds):
+        script.add(.command(script.commands + index, .ignoreCancel))
+        return .command(script.commands + index, .delay(milliseconds: milliseconds))
       }
     }
   }
