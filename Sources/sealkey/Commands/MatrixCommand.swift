@@ -259,7 +259,7 @@ struct MatrixVerb {
     let found = try runs.runs() + practice.runs()
     try AtomicFile.write(Array(MatrixPage.html(found).utf8), to: out)
     return Outcome(
-      text: "Wrote \(out): \(found.count) runs.",
+      text: "Wrote \(out). Runs in it: \(found.count).",
       json: .object([("file", .string(out)), ("runs", .int(found.count))]))
   }
 }

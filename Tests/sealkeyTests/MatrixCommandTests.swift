@@ -1,0 +1,73 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import TestSupport
+import Testing
+import WebAuthnCore
+
+/// The matrix from the command line, on the virtual key.
+@Suite("matrix command") struct MatrixCommandTests {
+  @Test("a practice run: kept apart, verified, refused by the sheet under any name")
+  func practice() throws {
+    let temporary = try TemporaryFolder()
+    let folder = temporary.path
+    let run = try Sealkey.run(
+      [
+        "matrix", "run", "--key", "virtual", "--data-dir", folder, "--practice", "\(folder)/practice", "--runs",
+        "\(folder)/runs",
+      ])
+    #expect(run.code == 0 && run.json["simulated"]?.bool == true)
+    let file = try #require(run.json["file"]?.string)
+    #expect(file.hasPrefix("\(folder)/practice/"))
+    #expect(try !Sealkey.exists("\(folder)/runs"))
+    #expect(run.json["steps"]?.array?.count == 11)
+    #expect(run.err.contains("register: fmt=packed ES256(P-256) P-256 flags=UP|AT credIdLen="))
+
+    let verified = try Sealkey.run(["matrix", "verify", file])
+    #expect(verified.code == 0 && verified.json["ok"]?.bool == true)
+    let same = try Sealkey.run(["matrix", "diff", file, file])
+    #expect(same.code == 0)
+
+    _ = try Program.run("mkdir", ["\(folder)/runs"])
+    _ = try Program.run("cp", [file, "\(folder)/runs/real-key.json"])
+    let sheet = "\(folder)/sheet.md"
+    try Sealkey.put(
+      """
+      | # | Key model | Firmware | PIN set? | NFC/USB | Register: result | Register: alg / crv / xLen / yLen | Sign-in: result | Friend tap: result | verify line seen | Notes |
+      |---|---|---|---|---|---|---|---|---|---|---|
+      | 1 | | | | | | | | | | |
+
+      | Model | PRF at register | PRF at endorse | Sign-in on a second iPhone unlocks | Notes |
+      |---|---|---|---|---|
+
+      """, sheet)
+    let before = try Sealkey.text(sheet)
+    for word in ["fill", "check"] {
+      let refused = try Sealkey.run(["matrix", word, sheet, "--runs", "\(folder)/runs"])
+      #expect(refused.code == 6 && refused.error == "simulatedRecord", "\(word)")
+    }
+    try Sealkey.put(
+      try Sealkey.text(file).replacing("\"simulated\" : true", with: "\"simulated\" : false"),
+      "\(folder)/runs/real-key.json")
+    #expect(
+      try Sealkey.run(["matrix", "fill", sheet, "--runs", "\(folder)/runs"]).error == "evidenceDigestDoesNotMatch")
+    #expect(try Sealkey.text(sheet) == before)
+    let page = try Sealkey.run(
+      [
+        "matrix", "report", "--practice", "\(folder)/practice", "--runs", "\(folder)/none", "--out",
+        "\(folder)/page.html",
+      ])
+    #expect(page.code == 0 && page.json["runs"]?.int == 1)
+    #expect(try Sealkey.text("\(folder)/page.html").contains("simulated"))
+  }
+
+  @Test(
+    "used wrongly",
+    arguments: [
+      ["matrix"], ["matrix", "run", "x"], ["matrix", "dance"], ["matrix", "run", "--repeat", "0"],
+      ["matrix", "verify"],
+      ["matrix", "diff", "a"], ["matrix", "atlas"], ["matrix", "run", "--also", "usb"],
+    ])
+  func wrong(arguments: [String]) throws { #expect(try Sealkey.run(arguments).code == 2) }
+}
