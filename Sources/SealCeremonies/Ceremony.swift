@@ -95,7 +95,7 @@ public struct Ceremony: Sendable {
         displayName: name))
     return Registered(
       record: record, response: response, challenge: challenge,
-      telemetry: RegistrationTelemetry(verified, seal))
+      telemetry: RegistrationTelemetry(verified))
   }
 
   /// Has the root of `record` sign `statement`, and verifies the answer. One touch.
@@ -184,13 +184,11 @@ public struct Ceremony: Sendable {
 
 /// What Seal's own log line says of a registration, never a secret.
 public struct RegistrationTelemetry: Sendable, Hashable {
-  /// `fmt=... alg=... crv=... flags=... credIdLen=... xLen=... yLen=...`
+  /// The line as ``SealTelemetry`` writes it: `register: fmt=... flags=... credIdLen=... xLen=... yLen=...`
   public let line: String
 
-  init(_ verified: RegistrationVerifier.Verified, _ seal: SealRegistration) {
-    line =
-      "register fmt=\(verified.attestationObject.format) alg=\(seal.algorithm.map(String.init) ?? "none")"
-      + " crv=\(seal.curve.map(String.init) ?? "none") flags=\(verified.flags.summary)"
-      + " credIdLen=\(verified.credentialID.count) xLen=\(seal.coordinateLengths.x) yLen=\(seal.coordinateLengths.y)"
+  init(_ verified: RegistrationVerifier.Verified) {
+    // What was verified can be read, so there is a line.
+    line = SealTelemetry.register(attestationObject: verified.attestationObject.raw) ?? "register: none"
   }
 }

@@ -34,7 +34,7 @@ import WebAuthnCore
       #expect(record.tier == "verified")
       #expect(record.rootHash == Hex.encode(SHA256.hash(registered.response.credentialID)))
       #expect(registered.artefact.isSimulated)
-      #expect(registered.telemetry.line.contains("alg=-7 crv=1 flags=UP|AT credIdLen="))
+      #expect(registered.telemetry.line.contains("ES256(P-256) P-256 flags=UP|AT credIdLen="))
       var context = VerificationContext(rootPublicKey: record.publicKey)
       #expect(try registered.artefact.verify(context).isGood)
       context.directory[record.rootHash] = record
