@@ -7,6 +7,7 @@ import Glibc
 import SealCeremonies
 import TestSupport
 import Testing
+import VirtualAuthenticator
 import WebAuthnCore
 
 @testable import InteropMatrix
@@ -91,6 +92,28 @@ import WebAuthnCore
     #expect(throws: AtlasError.expired("2027-02-01")) {
       try PublishedModel.all(payload: Self.payload("{\(Self.aaguid),\"versions\":[\"FIDO_2_0\"]}"), at: 1_900_000_000)
     }
+  }
+
+  @Test("the maker's root from the metadata: a run of its key leads there, and to no other root")
+  func roots() async throws {
+    let record = try await MatrixBench(hasPIN: false).run()
+    let root = Base64.encode(try VirtualAttestation.rootCertificate())
+    let payload = Array(
+      """
+      {"no":1,"nextUpdate":"2027-02-01","entries":[{"aaguid":"\(Hex.encode(SimulatedKey.aaguid))",
+       "metadataStatement":{"attestationRootCertificates":["\(root)","not a certificate"]}}]}
+      """.utf8)
+    let found = try PublishedModel.roots(payload: payload, aaguid: SimulatedKey.aaguid)
+    #expect(found.count == 1)
+    #expect(try PublishedModel.roots(payload: payload, aaguid: [UInt8](repeating: 1, count: 16)).isEmpty)
+    let verdict = AttestationVerdict(record, roots: found)
+    #expect(verdict.report?.trust == .trusted && verdict.aaguidAgrees)
+    #expect(
+      RunRecord.verify(record.encoded(), roots: found).checks.contains {
+        $0.name == "attestation" && $0.outcome == .good
+      })
+    let none = RunRecord.verify(record.encoded())
+    #expect(!none.checks.contains { $0.name == "attestation" && $0.outcome == .good })
   }
 
   private static let metadata: String? = getenv("SEALKEY_METADATA").map { String(cString: $0) }

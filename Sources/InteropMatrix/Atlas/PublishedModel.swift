@@ -47,6 +47,25 @@ public struct PublishedModel: Sendable {
     return (number, next, models)
   }
 
+  /// The attestation roots that the payload publishes for one model; empty when it names none that can be read.
+  /// - Throws: ``AtlasError/notMetadata(_:)``.
+  public static func roots(payload bytes: [UInt8], aaguid: [UInt8]) throws(AtlasError) -> [Certificate] {
+    let json: JSONValue
+    do { json = try JSONReader.parse(bytes, limits: .init(maximumDepth: 24, maximumByteCount: 64 << 20)) } catch {
+      throw .notMetadata(error.message)
+    }
+    guard let entries = json["entries"]?.array else { throw .notMetadata("The member entries is not there.") }
+    let own = entries.filter { entry in
+      entry["aaguid"]?.string.flatMap { Hex.decode($0.replacing("-", with: "")) } == aaguid
+    }
+    return own.flatMap { $0["metadataStatement"]?["attestationRootCertificates"]?.array ?? [] }.compactMap { item in
+      let text = item.string.map {
+        String($0.unicodeScalars.filter { !$0.properties.isWhitespace }.map(Character.init))
+      }
+      return text.flatMap { Base64.decode($0) }.flatMap { try? Certificate(derRepresentation: $0) }
+    }
+  }
+
   private init?(reading entry: JSONValue) {
     guard let statement = entry["metadataStatement"], let info = statement["authenticatorGetInfo"],
       let text = info["aaguid"]?.string, let aaguid = Hex.decode(text.replacing("-", with: "")),

@@ -23,7 +23,7 @@ extension Command {
       OptionSpec("runs", "DIR", "the records of real keys (matrix/runs)"),
       OptionSpec("practice", "DIR", "where runs of virtual keys go (matrix/practice)"),
       OptionSpec("out", "FILE", "where the page goes (report, atlas)"),
-      OptionSpec("metadata", "FILE", "the decoded payload of the FIDO Metadata Service (atlas)"),
+      OptionSpec("metadata", "FILE", "the decoded payload of the FIDO Metadata Service (atlas, verify)"),
       OptionSpec("expired-ok", nil, "take metadata whose time is over (atlas)"),
     ],
     examples: [
@@ -207,8 +207,14 @@ struct MatrixVerb {
     var lines: [String] = []
     var json: [JSONValue] = []
     var isGood = true
+    let metadata = try invocation.options["metadata"].map { try AtomicFile.read($0, limit: 64 << 20) }
     for file in files {
-      let report = RunRecord.verify(try AtomicFile.read(file, limit: RunRecord.maximumSize))
+      let bytes = try AtomicFile.read(file, limit: RunRecord.maximumSize)
+      var roots: [Certificate] = []
+      if let metadata, let record = try? RunRecord(parsing: bytes), let info = Evaluation(record).info {
+        roots = try PublishedModel.roots(payload: metadata, aaguid: info.aaguid)
+      }
+      let report = RunRecord.verify(bytes, roots: roots)
       lines += report.lines + [report.isGood ? "\(file): good." : "\(file): NOT good."]
       isGood = isGood && report.isGood
       json.append(
