@@ -40,7 +40,7 @@ let package = Package(
     + [
       .target(name: "TestSupport", dependencies: ["CryptoCore"], path: "Tests/TestSupport"),
       .testTarget(
-        name: "sealkeyTests", dependencies: ["sealkey", "TestSupport", "WebAuthnCore", "VirtualAuthenticator"]),
+        name: "sealkeyTests", dependencies: ["sealkey", "TestSupport"] + modules.map { .target(name: $0.name) }),
       .executableTarget(
         name: "sealkey",
         dependencies: modules.map { .target(name: $0.name) } + ["CGetopt"]),

@@ -37,8 +37,16 @@ public enum Program {
     }
     var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
     defer { for word in words { free(word) } }
+    // A pool's threads block every signal, and a child would inherit that: a debugger would never hear of its own.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var nothing = sigset_t()
+    sigemptyset(&nothing)
+    posix_spawnattr_setsigmask(&attributes, &nothing)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
     var process = pid_t()
-    let failed = posix_spawnp(&process, path, &actions, nil, &words, environ)
+    let failed = posix_spawnp(&process, path, &actions, &attributes, &words, environ)
     guard failed == 0 else { throw ProgramError(what: "\(path): \(String(cString: strerror(failed)))") }
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
