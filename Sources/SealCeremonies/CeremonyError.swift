@@ -34,6 +34,14 @@ public enum CeremonyError: NamedError, Hashable {
   case notSponsored
   /// The root has revoked the device.
   case deviceRevoked
+  /// Both sides of the act are one and the same identity.
+  case samePerson
+  /// The new key holds a credential that is known already: a key cannot be its own backup.
+  case selfBackup
+  /// The identity has no such backup or device.
+  case nothingToRevoke
+  /// What was just made does not pass the check that anybody else would make.
+  case ownResultBad(name: String, String)
 
   public var name: String {
     switch self {
@@ -50,6 +58,10 @@ public enum CeremonyError: NamedError, Hashable {
     case .uvMismatch: "uvMismatch"
     case .notSponsored: "notSponsored"
     case .deviceRevoked: "deviceRevoked"
+    case .samePerson: "samePerson"
+    case .selfBackup: "selfBackup"
+    case .nothingToRevoke: "nothingToRevoke"
+    case .ownResultBad(let name, _): name
     }
   }
 
@@ -72,6 +84,10 @@ public enum CeremonyError: NamedError, Hashable {
       "The lock was made without PIN or fingerprint, and the key answers only with one: that gives another secret."
     case .notSponsored: "The identity carries no locked halves: it was not registered for somebody else."
     case .deviceRevoked: "The root has revoked the device that these halves belong to."
+    case .samePerson: "Both sides are the same identity."
+    case .selfBackup: "The new key holds a known credential already, and a key cannot be its own backup."
+    case .nothingToRevoke: "The identity has no such backup or device."
+    case .ownResultBad(_, let what): "What was made does not verify, and was thrown away. \(what)"
     }
   }
 
@@ -91,6 +107,10 @@ public enum CeremonyError: NamedError, Hashable {
     case .uvMismatch(false): "Turn off 'always verify' on the key, or use it where it was registered."
     case .notSponsored: "Give the identity file that 'sealkey sponsor' wrote, or the directory's record with its locks."
     case .deviceRevoked: "There is nothing to open: the identity must be made again."
+    case .samePerson: "Give two different identities."
+    case .selfBackup: "Use a key that is new."
+    case .nothingToRevoke: "See what the identity has: sealkey verify FILE"
+    case .ownResultBad: "Check that the identity files and the device belong together, then try again."
     }
   }
 
@@ -99,7 +119,7 @@ public enum CeremonyError: NamedError, Hashable {
     case .badName: .usage
     case .unsupportedKey, .prfUnsupported: .noKey
     case .uvNotConfigured, .uvMismatch: .userVerification
-    case .notSponsored, .deviceRevoked: .refused
+    case .notSponsored, .deviceRevoked, .samePerson, .selfBackup, .nothingToRevoke: .refused
     case .prfMissing: .key
     case .missingCredentialID, .badRootKey: .file
     default: .bad

@@ -47,7 +47,8 @@ struct Command: Sendable {
   /// All verbs, in the order of the help.
   static let all: [Command] = [
     .list, .watch, .info,
-    .register, .endorse, .sponsor, .unlock, .tap, .confirm,
+    .register, .endorse, .signIn, .sponsor, .unlock, .tap, .confirm,
+    .meet, .receipt, .backup, .revokeDevice, .delete,
     .capsule, .verify, .inspect, .commitment,
     .directory, .store, .device,
     .pin, .matrix, .demo, .virtual,

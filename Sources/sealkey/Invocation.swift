@@ -12,7 +12,7 @@ import WebAuthnCore
 /// One run of one verb, with what the person chose.
 struct Invocation: Sendable {
   let options: ParsedOptions
-  let key: KeyAddress?
+  var key: KeyAddress?
   let isQuiet: Bool
   let timings: KeyTimings
   let pinDescriptor: Int32?

@@ -30,6 +30,10 @@ public enum StoreError: NamedError, Hashable {
   case badDeviceName(String)
   /// Two identities claim one credential.
   case credentialClaimConflict(String, String)
+  /// Nobody is known here, so a key cannot be asked whose it is.
+  case directoryEmpty
+  /// The credential is a backup that its owner revoked, or that never was good.
+  case credentialNoLongerValid(name: String)
 
   public var name: String {
     switch self {
@@ -45,6 +49,8 @@ public enum StoreError: NamedError, Hashable {
     case .deviceNotFound: "deviceNotFound"
     case .badDeviceName: "badDeviceName"
     case .credentialClaimConflict: "credentialClaimConflict"
+    case .directoryEmpty: "directoryEmpty"
+    case .credentialNoLongerValid: "credentialNoLongerValid"
     }
   }
 
@@ -65,6 +71,8 @@ public enum StoreError: NamedError, Hashable {
     case .badDeviceName(let what): "'\(what)' cannot be a device's name: letters, digits, dots and dashes, at most 64."
     case .credentialClaimConflict(let a, let b):
       "\(a) and \(b) both claim one credential, and it is not guessed whose it is."
+    case .directoryEmpty: "Nobody is known on this computer yet, so the key cannot be asked whose it is."
+    case .credentialNoLongerValid(let name): "This key was a backup of \(name)'s, and it does not count any more."
     }
   }
 
@@ -82,12 +90,14 @@ public enum StoreError: NamedError, Hashable {
     case .deviceNotFound: "See what is kept here: sealkey device list"
     case .badDeviceName: "Choose another name."
     case .credentialClaimConflict: "Get both records again from the directory."
+    case .directoryEmpty: "Import identity records first: sealkey directory import FILE"
+    case .credentialNoLongerValid: "Use another key of theirs."
     }
   }
 
   public var kind: FaultKind {
     switch self {
-    case .busy, .damaged, .newerVersion, .deviceNotFound, .identityNotFound: .file
+    case .busy, .damaged, .newerVersion, .deviceNotFound, .identityNotFound, .directoryEmpty: .file
     case .ambiguousName, .badDeviceName: .usage
     default: .refused
     }

@@ -1,0 +1,165 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import Glibc
+import SealCeremonies
+import SealFormats
+import SecurityKeys
+import WebAuthnCore
+
+extension Command {
+  static let backup = Command(
+    "backup", "Give an identity a second key, or say that one is dead.", operands: "add|revoke",
+    options: [
+      OptionSpec("identity", "NAME|FILE", "the identity"),
+      OptionSpec("label", "TEXT", "what the backup is called (add); which one (revoke)"),
+      OptionSpec("new-key", "KEY", "the new key, while --key is the root's (add); asked to be swapped when not given"),
+      noUV, Invocation.noStore,
+    ] + outOptions,
+    examples: [
+      "sealkey backup add --identity Ada --label spare --key /dev/hidraw0 --new-key /dev/hidraw1 --out spare.json",
+      "sealkey backup revoke --identity Ada --label spare --out revocation.json",
+    ]
+  ) { invocation in
+    let word = try invocation.operand("add or revoke")
+    switch word {
+    case "add": return try await CareVerb.addBackup(invocation)
+    case "revoke":
+      if invocation.options.has("new-key") { throw UsageError.unknownOption("--new-key") }
+      let (record, simulated) = try invocation.person("identity")
+      let label = try invocation.required("label")
+      let found = record.backups.filter { $0.label == label || Hex.encode($0.publicKey) == label }
+      guard let backup = found.first else { throw CeremonyError.nothingToRevoke }
+      guard found.count == 1 else { throw StoreError.ambiguousName(label) }
+      return try await CareVerb.revoke(
+        backup.publicKey, "the backup '\(backup.label)'", record, simulated, invocation)
+    default: throw UsageError.badValue(option: "backup", value: word, wanted: "add or revoke")
+    }
+  }
+
+  static let revokeDevice = Command(
+    "revoke-device", "Say that a device does not speak for an identity any more.",
+    options: [
+      OptionSpec("identity", "NAME|FILE", "the identity"),
+      OptionSpec("device", "NAME|FILE", "a device of this computer"),
+      OptionSpec("device-public-key", "HEX", "the public key of any device of the identity, 65 bytes"), noUV,
+      Invocation.noStore,
+    ] + outOptions,
+    examples: ["sealkey revoke-device --identity Ada --device-public-key HEX --out revocation.json"]
+  ) { invocation in
+    try invocation.noOperands()
+    let (record, simulated) = try invocation.person("identity")
+    let key: [UInt8]
+    if let given = try invocation.hex("device-public-key", count: 65) {
+      if invocation.options.has("device") { throw UsageError.conflict("device", "device-public-key") }
+      key = given
+    } else {
+      key = try invocation.device(try invocation.required("device")).devicePublicKey
+    }
+    return try await CareVerb.revoke(
+      key, "the device \(Hex.encode(key.prefix(9)))...", record, simulated, invocation)
+  }
+
+  static let delete = Command(
+    "delete", "Delete an identity for good: its root signs a marker that nothing takes back.",
+    options: [OptionSpec("identity", "NAME|FILE", "the identity"), noUV, Invocation.noStore] + outOptions,
+    examples: ["sealkey delete --identity Ada --out marker.json"]
+  ) { invocation in
+    try invocation.noOperands()
+    let (record, simulated) = try invocation.person("identity")
+    try Confirmation.ask(
+      [
+        "This deletes the identity of \(record.displayName) (\(record.rootHash.prefix(16))) for good.",
+        "Once the marker is published, the key opens nothing any more, and nobody can bring it back.",
+        "If you are sure, type: delete", "(--yes answers this.)",
+      ], word: "delete", invocation, isAnsweredByYes: true)
+    let (marker, signed) = try await invocation.withKey(touches: 1) { _, session in
+      invocation.say("Touching the key signs the marker that deletes \(record.displayName).".printable)
+      return try await invocation.ceremony(session).delete(record)
+    }
+    var dead = record
+    dead.tier = Tier.deleted.rawValue
+    dead.tombstone = marker
+    dead.revocations = []
+    let known = dead
+    await invocation.keep { _ = try $0.take(known) }
+    return try invocation.deliver(
+      Artefact(
+        .deleteMarker, marker, isSimulated: simulated || signed.evidence.isSimulated,
+        evidence: signed.evidence(for: record)),
+      ["Signed.", "A phone with Seal must publish the marker; until then the identity lives."],
+      [("rootHash", .string(record.rootHash))])
+  }
+}
+
+/// The care of an identity.
+private enum CareVerb {
+  static func addBackup(_ invocation: Invocation) async throws -> Outcome {
+    let (record, simulated) = try invocation.person("identity")
+    let label = try invocation.required("label")
+    let exclude = invocation.knownPeople().credentialIDs.map { CredentialDescriptor(id: $0) }
+    var forNewKey = invocation
+    if let text = invocation.options["new-key"] {
+      do { forNewKey.key = try KeyAddress(parsing: text) } catch {
+        throw UsageError.badValue(option: "--new-key", value: text, wanted: "a key, as --key takes it")
+      }
+    } else {
+      try Confirmation.ask(
+        ["Plug in the NEW key. When it is there, type: new"], word: "new", invocation, isAnsweredByYes: false)
+    }
+    let accepted = try await forNewKey.withKey(touches: 2) { _, session in
+      invocation.say(
+        "The first touch registers the new key; the second says that it belongs to \(record.displayName).".printable)
+      return try await invocation.ceremony(session).acceptBackup(for: record, excludeList: exclude)
+    }
+    if !invocation.options.has("new-key") {
+      try Confirmation.ask(
+        ["Now plug in the key of \(record.displayName) itself. When it is there, type: root"], word: "root",
+        invocation, isAnsweredByYes: false)
+    }
+    let (backup, signed) = try await invocation.withKey(touches: 1) { _, session in
+      invocation.say("Touching the root key lets the new key act for \(record.displayName).".printable)
+      return try await invocation.ceremony(session).add(
+        accepted, to: record, label: label, at: SealDate(epoch: invocation.now))
+    }
+    var known = record
+    known.backups.removeAll { $0.credentialID == backup.credentialID }
+    known.backups.append(backup)
+    let changed = known
+    await invocation.keep { _ = try $0.take(changed) }
+    let isSimulated = simulated || signed.evidence.isSimulated || accepted.registered.response.evidence.isSimulated
+    return try invocation.deliver(
+      Artefact(.backup, backup, isSimulated: isSimulated, evidence: signed.evidence(for: record)),
+      [
+        "The new key is a backup of \(record.displayName)'s. It can sign in and endorse devices; it cannot tap."
+          .printable,
+        "A phone with Seal must publish it.",
+      ],
+      [
+        ("rootHash", .string(record.rootHash)), ("label", .string(label)),
+        ("credentialIDHex", .hex(backup.credentialID)), ("publicKeyHex", .hex(backup.publicKey)),
+      ])
+  }
+
+  static func revoke(
+    _ publicKey: [UInt8], _ what: String, _ record: DirectoryRecord, _ simulated: Bool, _ invocation: Invocation
+  ) async throws -> Outcome {
+    let (revocation, signed) = try await invocation.withKey(touches: 1) { _, session in
+      invocation.say("Touching the key says that \(what) does not act for \(record.displayName) any more.".printable)
+      return try await invocation.ceremony(session).revoke(
+        publicKey: publicKey, of: record, at: SealDate(epoch: invocation.now))
+    }
+    var known = record
+    known.revocations.append(revocation)
+    let changed = known
+    await invocation.keep { _ = try $0.take(changed) }
+    return try invocation.deliver(
+      Artefact(
+        .revocation, revocation, isSimulated: simulated || signed.evidence.isSimulated,
+        evidence: signed.evidence(for: record)),
+      ["Revoked.", "A phone with Seal must publish it before anybody else knows."],
+      [("rootHash", .string(record.rootHash)), ("publicKeyHex", .hex(publicKey))])
+  }
+}

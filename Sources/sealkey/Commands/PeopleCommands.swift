@@ -1,0 +1,181 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import Glibc
+import SealCeremonies
+import SealFormats
+import SecurityKeys
+import WebAuthnCore
+
+extension Command {
+  static let signIn = Command(
+    "sign-in", "Find out whose key this is, and let a device of this computer speak for them.",
+    options: [
+      OptionSpec("passkey", nil, "let the key choose a passkey, instead of asking for each known credential"),
+      OptionSpec("device", "NAME|FILE", "the device to endorse; made when there is none of that name (this-computer)"),
+      noUV, Invocation.noStore,
+    ] + outOptions,
+    examples: ["sealkey sign-in --out me.json", "sealkey sign-in --passkey --device laptop"]
+  ) { invocation in
+    try invocation.noOperands()
+    let people = try invocation.store.people()
+    let isDiscoverable = invocation.options.has("passkey")
+    // Known before anybody touches anything.
+    if people.records.isEmpty { throw StoreError.directoryEmpty }
+    return try await invocation.withKey(touches: 2) { _, session in
+      let ceremony = invocation.ceremony(session)
+      invocation.say("The first touch says who you are. It signs nothing but a random number.")
+      let found = try await ceremony.signIn(among: people, isDiscoverable: isDiscoverable)
+      var record = found.record
+      invocation.say("This key is \(record.displayName)'s\(found.isBackup ? ", a backup" : "").".printable)
+      let (halves, isNew) = try await invocation.deviceOrNew(invocation.options["device"] ?? "this-computer")
+      if isNew { invocation.say("Made a device for this computer. It holds secrets and stays here.") }
+      invocation.say("The second touch lets this computer's device speak for \(record.displayName).".printable)
+      let (endorsement, signed) = try await ceremony.endorse(
+        devicePublicKey: halves.devicePublicKey, kemBundle: halves.kemBundle, with: found,
+        at: SealDate(epoch: invocation.now))
+      record.deviceEndorsements.append(endorsement)
+      let known = record
+      let pin = KnownPeople.Pin(
+        rootHash: known.rootHash, publicKey: known.publicKey, displayName: known.displayName, origin: .signedIn,
+        pinnedAt: invocation.now)
+      await invocation.keep {
+        _ = try $0.take(known)
+        // A backup proves whose it is only through the root's own word, which the record carries.
+        if !found.isBackup { try $0.pin(pin) }
+      }
+      return try invocation.deliver(
+        Artefact(
+          .identityRecord, known, isSimulated: signed.evidence.isSimulated, evidence: signed.evidence(for: known)),
+        [
+          "Signed in as \(known.displayName).".printable,
+          "A phone with Seal must publish the endorsement; the owner must seal again before this device holds a share.",
+        ],
+        [
+          ("rootHash", .string(known.rootHash)), ("name", .string(known.displayName)),
+          ("backup", .bool(found.isBackup)), ("devicePublicKeyHex", .hex(halves.devicePublicKey)),
+        ])
+    }
+  }
+
+  static let meet = Command(
+    "meet", "Two people met: the friend taps on your computer, and your device signs the other direction.",
+    options: [
+      OptionSpec("me", "NAME|FILE", "your identity"),
+      OptionSpec("device", "NAME|FILE", "your device, endorsed in your identity"),
+      OptionSpec("friend", "NAME|FILE", "the identity of the friend who taps"),
+      OptionSpec("handshake", "FILE", "where your device's word goes (beside --out)"), noUV, Invocation.noStore,
+    ] + outOptions,
+    examples: ["sealkey meet --me Ada --device laptop --friend karin.json --out friendship.json"]
+  ) { invocation in
+    try invocation.noOperands()
+    let me = try invocation.person("me")
+    let friend = try invocation.person("friend")
+    let device = try invocation.deviceFile(try invocation.required("device"))
+    let people = try invocation.store.people()
+    if let pin = people.pins[friend.record.rootHash], pin.publicKey != friend.record.publicKey {
+      throw StoreError.publicKeyChanged(name: friend.record.displayName, rootHash: friend.record.rootHash)
+    }
+    let meeting = try await invocation.withKey(touches: 1) { _, session in
+      invocation.say(
+        "\(friend.record.displayName) touches their key: it says that they met \(me.record.displayName).".printable)
+      return try await invocation.ceremony(session).meet(
+        friend.record, on: me.record, device: device.halves, at: SealDate(epoch: invocation.now))
+    }
+    let isSimulated = me.isSimulated || friend.isSimulated || meeting.signed.evidence.isSimulated
+    let pin = KnownPeople.Pin(
+      rootHash: friend.record.rootHash, publicKey: friend.record.publicKey, displayName: friend.record.displayName,
+      origin: .met, pinnedAt: invocation.now)
+    await invocation.keep {
+      if $0.records[friend.record.rootHash] == nil { _ = try? $0.take(friend.record) }
+      try $0.pin(pin)
+    }
+    let handshake = Artefact(.forgeHandshake, meeting.handshake, isSimulated: isSimulated)
+    let path = invocation.options["handshake"] ?? invocation.options["out"].map { Self.beside($0, "handshake") }
+    if let path {
+      try AtomicFile.write(handshake.encoded(pretty: true), to: path)
+      invocation.say("Wrote \(path).")
+    }
+    return try invocation.deliver(
+      Artefact(
+        .friendship, meeting.friendship, isSimulated: isSimulated, evidence: meeting.signed.evidence(for: friend.record)
+      ),
+      [
+        "You met. \(friend.record.displayName)'s root key is pinned on this computer.".printable,
+        "A phone with Seal must publish the handshake, so that the friend's phone learns of it.",
+      ],
+      [
+        ("friendHash", .string(friend.record.rootHash)), ("pinned", .bool(!invocation.options.has("no-store"))),
+        ("handshakeFile", path.map { .string($0) }),
+        ("handshake", path == nil ? try? JSONReader.parse(handshake.encoded()) : nil),
+      ])
+  }
+
+  static let receipt = Command(
+    "receipt", "Something changes hands: the receiver taps on the giver's computer, and both have signed the same.",
+    options: [
+      OptionSpec("giver", "NAME|FILE", "the identity of whoever gives"),
+      OptionSpec("device", "NAME|FILE", "the giver's device, endorsed in that identity"),
+      OptionSpec("receiver", "NAME|FILE", "the identity of whoever receives, and taps"),
+      OptionSpec("item", "TEXT", "what changes hands"), OptionSpec("photo", "FILE", "a picture of it"), noUV,
+    ] + outOptions,
+    examples: ["sealkey receipt --giver Ada --device laptop --receiver Karin --item 'The blue box' --out receipt.json"]
+  ) { invocation in
+    try invocation.noOperands()
+    let giver = try invocation.person("giver")
+    let receiver = try invocation.person("receiver")
+    let item = try invocation.required("item")
+    let photo = try invocation.options["photo"].map { try AtomicFile.read($0, limit: 64 << 20) }
+    let device = try invocation.deviceFile(try invocation.required("device"))
+    let (receipt, signed) = try await invocation.withKey(touches: 1) { _, session in
+      invocation.say(
+        "\(receiver.record.displayName) touches their key: they received '\(item)' from \(giver.record.displayName)."
+          .printable)
+      return try await invocation.ceremony(session).receipt(
+        from: giver.record, device: device.halves, to: receiver.record, item: item, photo: photo, at: invocation.now)
+    }
+    return try invocation.deliver(
+      Artefact(
+        .receipt, receipt, isSimulated: giver.isSimulated || receiver.isSimulated || signed.evidence.isSimulated,
+        evidence: signed.evidence(for: receiver.record)),
+      ["Both signed.", "Give the file to the receiver, and keep it yourself."],
+      [
+        ("receiptID", .string(receipt.terms.receiptID)), ("giverHash", .string(receipt.terms.giverHash)),
+        ("receiverHash", .string(receipt.terms.receiverHash)),
+      ])
+  }
+
+  /// `x.json` becomes `x-WHAT.json`.
+  static func beside(_ path: String, _ what: String) -> String {
+    "\(path.hasSuffix(".json") ? String(path.dropLast(5)) : path)-\(what).json"
+  }
+}
+
+/// Private halves that a closure can hold on to.
+final class HeldDevice: Sendable {
+  let halves: PrivateHalves
+  init(_ halves: consuming PrivateHalves) { self.halves = halves }
+}
+
+extension Invocation {
+  func ceremony(_ session: KeySession) -> Ceremony {
+    Ceremony(key: session, userVerification: options.has("no-uv") ? .discouraged : .preferred)
+  }
+
+  /// An identity by name, root hash or file.
+  func person(_ option: String) throws -> (record: DirectoryRecord, isSimulated: Bool) {
+    let text = try required(option)
+    if text.contains("/") || access(text, F_OK) == 0 { return try record(text) }
+    return (try store.people().record(text), false)
+  }
+
+  func deviceFile(_ text: String) throws -> HeldDevice { HeldDevice(try device(text)) }
+
+  /// The public side of a device, by the name under which it is kept here or from a file; made when it is not there.
+  func deviceOrNew(_ text: String) async throws -> (halves: PublicHalves, isNew: Bool) {
+    if text.contains("/") || access(text, F_OK) == 0 { return try DeviceFile.readOrMake(text) }
+    return try await store.deviceOrNew(text)
+  }
+}
