@@ -43,7 +43,10 @@ let package = Package(
         name: "sealkeyTests", dependencies: ["sealkey", "TestSupport"] + modules.map { .target(name: $0.name) }),
       .executableTarget(
         name: "sealkey",
-        dependencies: modules.map { .target(name: $0.name) } + ["CGetopt"]),
+        dependencies: modules.map { .target(name: $0.name) } + ["CGetopt"],
+        // Every symbol is bound at the start: binding one late saves the vector registers on the stack, and with them
+        // whatever a cipher has just left there.
+        linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]),
     ],
   swiftLanguageModes: [.v6]
 )
