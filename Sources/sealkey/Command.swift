@@ -48,7 +48,7 @@ struct Command: Sendable {
   static let all: [Command] = [
     .list, .watch, .info,
     .register, .endorse, .signIn, .sponsor, .unlock, .tap, .confirm,
-    .meet, .receipt, .backup, .revokeDevice, .delete,
+    .meet, .receipt, .backup, .revokeDevice, .delete, .request, .importAnswer,
     .capsule, .verify, .inspect, .commitment,
     .directory, .store, .device,
     .pin, .matrix, .demo, .virtual,

@@ -1,0 +1,134 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import SealCeremonies
+import SealFormats
+import WebAuthnCore
+
+extension Command {
+  static let request = Command(
+    "request", "Write the standard WebAuthn options for a browser or a phone, and what checks the answer later.",
+    operands: "register|endorse|tap|confirm|revoke-device|delete",
+    options: [
+      OptionSpec("pending", "FILE", "where to keep what 'sealkey import' needs"),
+      OptionSpec("out", "FILE", "write the options there instead of to stdout"),
+      OptionSpec("name", "NAME", "the person's name (register)"),
+      OptionSpec("identity", "NAME|FILE", "whose passkey signs (everything else)"),
+      OptionSpec("device", "NAME|FILE", "a device of this computer (endorse, revoke-device)"),
+      OptionSpec("estate", "ID", "the estate's id (tap, confirm)"),
+      OptionSpec("epoch", "N", "the epoch's number (tap, confirm)"),
+      OptionSpec("claim", "ID", "the claim's id (tap)"),
+      OptionSpec("head", "HEX", "digest of the record's newest event, 32 bytes or nothing (tap, confirm)"),
+    ],
+    examples: [
+      "sealkey request register --name Ada --pending ada.pending --out options.json",
+      "sealkey request endorse --identity ada.json --device laptop --pending e.pending",
+    ]
+  ) { invocation in
+    let word = try invocation.operand("What to request")
+    let path = try invocation.required("pending")
+    let request: PasskeyRequest
+    if word == "register" {
+      request = try PasskeyRequest(registering: try invocation.required("name"))
+    } else {
+      let (record, simulated) = try invocation.person("identity")
+      request = try PasskeyRequest(
+        signing: try await PasskeyVerb.statement(word, invocation), as: record, isSimulated: simulated)
+    }
+    let exclude = word == "register" ? invocation.knownPeople().credentialIDs : []
+    let options = try request.options(excludeList: exclude)
+    try AtomicFile.write(request.encoded(), to: path, mode: 0o600)
+    invocation.say("Wrote \(path): keep it until the answer is here, then: sealkey import ANSWER --pending \(path)")
+    let text = JSONWriter.write(options, .readable)
+    if let out = invocation.options["out"] {
+      try AtomicFile.write(text + [0x0a], to: out)
+      invocation.say("Wrote \(out).")
+    }
+    return Outcome(
+      text: invocation.options.has("out") ? "" : String(decoding: text, as: UTF8.self),
+      json: .object([("ceremony", .string(word)), ("pending", .string(path)), ("publicKey", options)]))
+  }
+
+  static let importAnswer = Command(
+    "import", "Take the answer of a browser or a phone to a request, check it, and make Seal's artefact of it.",
+    operands: "FILE",
+    options: [OptionSpec("pending", "FILE", "what 'sealkey request' kept"), Invocation.noStore] + outOptions,
+    examples: ["sealkey import answer.json --pending ada.pending --out ada.json"]
+  ) { invocation in
+    let file = try invocation.operand("The answer's file")
+    let request = try PasskeyRequest(parsing: AtomicFile.read(try invocation.required("pending")))
+    switch try request.answer(AtomicFile.read(file)) {
+    case .registered(let registered):
+      let record = registered.record
+      await invocation.keep { try $0.takeRegistered(record, at: invocation.now) }
+      return try invocation.deliver(
+        registered.artefact,
+        ["Took in the passkey of \(record.displayName).".printable, "A phone with Seal must publish this identity."],
+        [
+          ("rootHash", .string(record.rootHash)), ("tier", .string(record.tier)),
+          ("telemetry", .string(registered.telemetry.line)),
+        ])
+    case .signed(let signed, let record): return try await PasskeyVerb.deliver(signed, record, invocation)
+    }
+  }
+}
+
+private enum PasskeyVerb {
+  static func statement(_ word: String, _ invocation: Invocation) async throws -> Statement {
+    switch word {
+    case "endorse":
+      let (halves, _) = try await invocation.deviceOrNew(try invocation.required("device"))
+      return .endorse(devicePublicKey: halves.devicePublicKey, kemBundle: halves.kemBundle)
+    case "revoke-device":
+      let key = try invocation.device(try invocation.required("device")).devicePublicKey
+      return .revokeDevice(devicePublicKey: key)
+    case "tap":
+      return .releaseAuthorize(
+        estateID: try invocation.required("estate"), epoch: try invocation.epoch(),
+        claimID: try invocation.required("claim"), recordHeadDigest: try invocation.head())
+    case "confirm":
+      return .custodyConfirm(
+        estateID: try invocation.required("estate"), epoch: try invocation.epoch(),
+        recordHeadDigest: try invocation.head())
+    case "delete": return .identityDelete(nonce: Random.bytes(32))
+    default:
+      throw UsageError.badValue(
+        option: "request", value: word, wanted: "register, endorse, tap, confirm, revoke-device or delete")
+    }
+  }
+
+  /// Seal's artefact for whatever was signed.
+  static func deliver(
+    _ signed: Ceremony.Signed, _ record: DirectoryRecord, _ invocation: Invocation
+  ) async throws -> Outcome {
+    let time = SealDate(epoch: invocation.now)
+    let evidence = signed.evidence(for: record)
+    let artefact: Artefact
+    var known = record
+    switch signed.statement {
+    case .endorse(let device, let bundle):
+      let endorsement = DeviceEndorsement(
+        devicePublicKey: device, kemBundlePublicKeys: bundle, assertion: signed.assertion, createdAt: time)
+      artefact = Artefact(.endorsement, endorsement, isSimulated: signed.evidence.isSimulated, evidence: evidence)
+      known.deviceEndorsements.append(endorsement)
+    case .revokeDevice(let device):
+      let revocation = DeviceRevocation(devicePublicKey: device, assertion: signed.assertion, revokedAt: time)
+      artefact = Artefact(.revocation, revocation, isSimulated: signed.evidence.isSimulated, evidence: evidence)
+      known.revocations.append(revocation)
+    case .identityDelete(let nonce):
+      let marker = TombstoneProof(nonce: nonce, assertion: signed.assertion)
+      artefact = Artefact(.deleteMarker, marker, isSimulated: signed.evidence.isSimulated, evidence: evidence)
+      known.tier = Tier.deleted.rawValue
+      known.tombstone = marker
+      known.revocations = []
+    default: artefact = signed.artefact(for: record, isSimulated: false)
+    }
+    let changed = known
+    if changed != record { await invocation.keep { _ = try $0.take(changed) } }
+    return try invocation.deliver(
+      artefact, ["The answer is good.", "A phone with Seal must publish it before it counts."],
+      [("rootHash", .string(record.rootHash)), ("statement", signed.statement.json)])
+  }
+}
