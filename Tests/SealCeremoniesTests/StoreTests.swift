@@ -216,7 +216,7 @@ import WebAuthnCore
   @Test func writersTakeTurns() async throws {
     let (folder, store) = try empty()
     _ = try await store.deviceOrNew("laptop")
-    let held = open("\(store.path)/lock", O_RDWR)
+    let held = open("\(store.path)/lock", O_RDWR | O_CLOEXEC)
     #expect(flock(held, LOCK_EX) == 0)
     #expect(await failure { _ = try await store.deviceOrNew("desk") } == "storeBusy")
     #expect(try store.people().records.isEmpty, "readers do not wait")
@@ -231,7 +231,7 @@ import WebAuthnCore
       for number in 0..<6 { group.addTask { try await SoftPerson("P\(number)", endorsedAt: 1) } }
       return try await group.reduce(into: []) { $0.append($1) }
     }
-    let patient = LocalStore(path: store.path)
+    let patient = LocalStore(path: store.path, patience: 600_000)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for person in people {
         group.addTask { try await patient.updatePeople { _ = try $0.take(person.record) } }
