@@ -29,6 +29,7 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCbor", pkgConfig: "libcbor", providers: [.apt(["libcbor-dev"])]),
     .systemLibrary(name: "CGetopt"),
+    .systemLibrary(name: "CProcess"),
     .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
   ]
     + modules.map { .target(name: $0.name, dependencies: $0.dependencies) }
@@ -43,7 +44,7 @@ let package = Package(
         name: "sealkeyTests", dependencies: ["sealkey", "TestSupport"] + modules.map { .target(name: $0.name) }),
       .executableTarget(
         name: "sealkey",
-        dependencies: modules.map { .target(name: $0.name) } + ["CGetopt"],
+        dependencies: modules.map { .target(name: $0.name) } + ["CGetopt", "CProcess"],
         // Every symbol is bound at the start: binding one late saves the vector registers on the stack, and with them
         // whatever a cipher has just left there.
         linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]),

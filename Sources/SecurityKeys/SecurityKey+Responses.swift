@@ -54,7 +54,8 @@ extension SecurityKey {
 /// A key together with whoever is asked for its PIN: what the ceremonies use.
 public struct KeySession: CeremonyKey {
   private let key: SecurityKey
-  private let pin: PINProvider?
+  /// Who is asked for the PIN, at most once an act.
+  public let pin: PINProvider?
 
   /// `pin` is asked at most once an act.
   public init(_ key: SecurityKey, pin: PINProvider? = nil) {

@@ -51,7 +51,8 @@ struct Command: Sendable {
     .meet, .receipt, .backup, .revokeDevice, .delete, .request, .importAnswer,
     .capsule, .verify, .inspect, .commitment,
     .directory, .store, .device,
-    .pin, .matrix, .demo, .virtual,
+    .pin, .passkeys, .fingerprints, .settings,
+    .matrix, .demo, .virtual,
   ]
 
   /// How it is used.

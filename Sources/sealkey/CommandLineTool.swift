@@ -50,6 +50,10 @@ enum CommandLineTool {
       Console.out(Command.overview)
       return 0
     }
+    if let topic = HelpTopic.all[verb] {
+      Console.out(topic)
+      return 0
+    }
     guard let command = Command.all.first(where: { $0.name == verb }) else { throw UsageError.unknownVerb(verb) }
     Console.out(command.help)
     return 0

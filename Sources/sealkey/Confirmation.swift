@@ -3,7 +3,6 @@
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 import CryptoCore
-import Glibc
 import SealFormats
 import WebAuthnCore
 
@@ -15,16 +14,13 @@ enum Confirmation {
     _ lines: [String], word: String, _ invocation: Invocation, isAnsweredByYes: Bool
   ) throws(ConfirmationError) {
     if isAnsweredByYes, invocation.options.has("yes") { return }
-    let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
-    guard terminal >= 0 else { throw .nobodyToAsk }
-    defer { close(terminal) }
-    // What was typed ahead was not meant as an answer.
-    tcflush(terminal, TCIFLUSH)
-    Console.write(terminal, Array((lines.map(\.printable).joined(separator: "\n") + "\n> ").utf8))
-    var answer: [UInt8] = []
-    var byte: UInt8 = 0
-    while answer.count < 64, read(terminal, &byte, 1) == 1, byte != 0x0a { answer.append(byte) }
-    guard String(decoding: answer, as: UTF8.self) == word else { throw .notConfirmed }
+    let answer: SecretBytes
+    do {
+      let terminal = try Terminal()
+      terminal.write(lines.map(\.printable).joined(separator: "\n") + "\n> ")
+      answer = try terminal.line(limit: 64, hidden: false)
+    } catch { throw error == .absent ? .nobodyToAsk : .notConfirmed }
+    guard answer.isEqual(to: SecretBytes(Array(word.utf8))) else { throw .notConfirmed }
   }
 
   /// A public key as people read it to each other: half of its fingerprint in groups of four.

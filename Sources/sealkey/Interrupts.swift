@@ -8,12 +8,14 @@ import Synchronization
 /// Where the signal handler writes: one byte a signal. -1 until there is a pipe.
 private let signalPipe = Atomic<Int32>(-1)
 
+/// Whether Ctrl-C or SIGTERM has come.
+private let interruptCame = Atomic<Bool>(false)
+
 /// Ctrl-C and SIGTERM end the act, not the process: the key is told, its answer is waited for, then the program ends with
 /// 130. A second signal ends it at once.
 ///
 /// A handler and a pipe, not blocked signals and sigwait: the runtime parks the first thread with nothing blocked.
 final class Interrupts: Sendable {
-  private let seen = Atomic<Bool>(false)
   private let readEnd: Int32
 
   init() {
@@ -49,8 +51,11 @@ final class Interrupts: Sendable {
       }, box.toOpaque())
     pthread_detach(thread)
     let code = await task.value
-    return seen.load(ordering: .acquiring) ? 130 : code
+    return Self.came ? 130 : code
   }
+
+  /// Whether one has come. Questions at the terminal end when it has.
+  static var came: Bool { interruptCame.load(ordering: .acquiring) }
 
   private final class Waiter: Sendable {
     private let interrupts: Interrupts
@@ -66,7 +71,10 @@ final class Interrupts: Sendable {
         let count = read(interrupts.readEnd, &byte, 1)
         if count < 0, errno == EINTR { continue }
         guard count == 1 else { return }
-        if interrupts.seen.exchange(true, ordering: .acquiringAndReleasing) { _exit(130) }
+        if interruptCame.exchange(true, ordering: .acquiringAndReleasing) {
+          Terminal.showAgain()
+          _exit(130)
+        }
         task.cancel()
       }
     }

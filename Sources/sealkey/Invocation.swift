@@ -38,15 +38,19 @@ struct Invocation: Sendable {
       timings.touch = .milliseconds(Int64(seconds * 1000))
     }
     self.timings = timings
-    if let text = options["pin-fd"] {
-      guard let number = Int32(text), number >= 0 else {
-        throw .badValue(option: "--pin-fd", value: text, wanted: "the number of an open file descriptor")
-      }
-      pinDescriptor = number
-    } else {
-      pinDescriptor = nil
-    }
+    pinDescriptor = try Self.descriptor("pin-fd", options)
     dataDirectory = options["data-dir"] ?? Self.standardDataDirectory()
+  }
+
+  /// A file descriptor's number.
+  func descriptor(_ name: String) throws(UsageError) -> Int32? { try Self.descriptor(name, options) }
+
+  private static func descriptor(_ name: String, _ options: ParsedOptions) throws(UsageError) -> Int32? {
+    guard let text = options[name] else { return nil }
+    guard let number = Int32(text), number >= 0 else {
+      throw .badValue(option: "--\(name)", value: text, wanted: "the number of an open file descriptor")
+    }
+    return number
   }
 
   private static func standardDataDirectory() -> String {

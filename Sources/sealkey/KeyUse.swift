@@ -109,6 +109,12 @@ extension Invocation {
         say("Looking for the right credential: \(done) of \(total).")
       case .cardNeeded(let reader): say("Lay the key on \(reader ?? "a card reader") now.")
       case .tapAgainNeeded(let reader): say("Lift the key off \(reader) and lay it on again.")
+      case .sampleNeeded(let remaining, let problem):
+        let trouble = problem.map { "\($0.message) " } ?? ""
+        say(
+          remaining == 0
+            ? "Put the finger on the key's sensor and lift it again."
+            : "\(trouble)Again, \(remaining) more \(remaining == 1 ? "time" : "times").")
       case .finished: asked = false
       default: break
       }
@@ -194,14 +200,12 @@ extension Invocation {
 /// Asks the person to press Enter in the virtual key's stead.
 enum VirtualTouchPrompt {
   static let ask: @Sendable (TouchControl.PendingTouch) -> Void = { pending in
-    let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
-    guard terminal >= 0 else { return pending.refuse() }
-    defer { close(terminal) }
-    Console.write(terminal, Array("The virtual key waits. Press Enter to touch it, or n and Enter to refuse: ".utf8))
-    var byte: UInt8 = 0
-    var refuses = false
-    while read(terminal, &byte, 1) == 1, byte != 0x0a { if byte | 0x20 == UInt8(ascii: "n") { refuses = true } }
-    refuses ? pending.refuse() : pending.approve()
+    guard let terminal = try? Terminal() else { return pending.refuse() }
+    terminal.write("The virtual key waits. Press Enter to touch it, or n and Enter to refuse: ")
+    guard let answer = try? terminal.line(limit: 8, hidden: false),
+      !answer.isEqual(to: SecretBytes(Array("n".utf8)))
+    else { return pending.refuse() }
+    pending.approve()
   }
 }
 

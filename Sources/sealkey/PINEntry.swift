@@ -48,21 +48,17 @@ enum PINEntry {
   }
 
   private static func terminal(_ request: PINRequest, _ what: String = "PIN of") throws -> SecretBytes {
-    let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
-    guard terminal >= 0 else { throw SecurityKeyError.pinRequired }
-    defer { close(terminal) }
-    var before = termios()
-    guard tcgetattr(terminal, &before) == 0 else { throw SecurityKeyError.pinRequired }
-    var silent = before
-    silent.c_lflag &= ~tcflag_t(ECHO)
-    silent.c_lflag |= tcflag_t(ICANON | ECHONL)
-    // What was typed ahead was not meant as a PIN.
-    tcsetattr(terminal, TCSAFLUSH, &silent)
-    defer { tcsetattr(terminal, TCSAFLUSH, &before) }
-    let tries = request.triesLeft.map { $0 == 1 ? ", 1 try left" : ", \($0) tries left" } ?? ""
-    Console.write(
-      terminal, Array("\(what) \(request.keyName) (at least \(request.minimumLength) characters\(tries)): ".utf8))
-    return try line(terminal)
+    do {
+      let terminal = try Terminal()
+      let tries = request.triesLeft.map { $0 == 1 ? ", 1 try left" : ", \($0) tries left" } ?? ""
+      terminal.write("\(what) \(request.keyName) (at least \(request.minimumLength) characters\(tries)): ")
+      // A PIN has at most 63 bytes; one more shows that it is too long.
+      let pin = try terminal.line(limit: 65, hidden: true)
+      guard pin.count > 0 else { throw PINEntryError.empty }
+      return pin
+    } catch TerminalError.absent { throw SecurityKeyError.pinRequired } catch TerminalError.interrupted {
+      throw CancellationError()
+    } catch TerminalError.ended { throw PINEntryError.empty }
   }
 }
 

@@ -4,8 +4,7 @@
 
 import Glibc
 
-// Files made here are private unless a command says otherwise.
-umask(0o077)
+Hardening.apply()
 let interrupts = Interrupts()
 let code = await interrupts.run { await CommandLineTool.run(Array(CommandLine.arguments.dropFirst())) }
 exit(code)

@@ -41,6 +41,22 @@ public enum FingerprintProblem: UInt8, Sendable, Hashable, CaseIterable {
   case noTouch = 0x0D
   /// Nothing was read.
   case noSample = 0x0E
+
+  /// What to tell the person.
+  public var message: String {
+    switch self {
+    case .tooHigh: "Too high on the sensor: a little lower."
+    case .tooLow: "Too low on the sensor: a little higher."
+    case .tooLeft: "Too far left: a little to the right."
+    case .tooRight: "Too far right: a little to the left."
+    case .tooFast, .tooShort: "Too quick: hold the finger a little longer."
+    case .tooSlow: "Too long: lift the finger a little sooner."
+    case .poorQuality, .mergeFailure, .noSample: "The sensor did not see it well."
+    case .tooSkewed: "At too much of an angle: lay the finger straight."
+    case .alreadyEnrolled: "This finger is known already: take another."
+    case .noTouch: "Nothing touched the sensor."
+    }
+  }
 }
 
 /// authenticatorBioEnrollment (CTAP 2.1 section 6.7). Each act asks for the PIN, once.

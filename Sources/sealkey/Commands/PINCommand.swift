@@ -8,10 +8,11 @@ import WebAuthnCore
 
 extension Command {
   static let pin = Command(
-    "pin", "Set a key's first PIN, or see how many tries are left.", operands: "status|set",
-    examples: ["sealkey pin status", "sealkey pin set"]
+    "pin", "Set a key's first PIN, change it, or see how many tries are left.", operands: "status|set|change",
+    options: [OptionSpec("new-pin-fd", "N", "read the new PIN from file descriptor N, up to a line end (change)")],
+    examples: ["sealkey pin status", "sealkey pin set", "sealkey pin change"]
   ) { invocation in
-    switch try invocation.operand("status or set") {
+    switch try invocation.operand("status, set or change") {
     case "status":
       return try await invocation.withKey { key, _ in
         let facts = try await key.open()
@@ -42,9 +43,36 @@ extension Command {
           text: "\(facts.name) has a PIN now. Without it nobody can use what is on the key, you included.",
           json: .object([("name", .string(facts.name)), ("simulated", .bool(facts.isSimulated)), ("set", .bool(true))]))
       }
-    case let word: throw UsageError.badValue(option: "pin", value: word, wanted: "status or set")
+    case "change":
+      let newDescriptor = try invocation.descriptor("new-pin-fd")
+      return try await invocation.withKey { key, session in
+        let facts = try await key.open()
+        guard let info = facts.info else { throw SecurityKeyError.fido2Needed }
+        guard info.option("clientPin") == true else { throw SecurityKeyError.pinNotSet }
+        let old = PINEntry.provider(invocation.pinDescriptor, isQuiet: invocation.isQuiet)
+        let tries = try await key.pinTriesLeft()
+        let minimum = info.minPINLength ?? 4
+        let oldPIN = HeldPIN(
+          try await old(PINRequest(keyName: facts.name, triesLeft: tries, minimumLength: minimum)))
+        let ask = PINEntry.newPIN(newDescriptor ?? invocation.pinDescriptor)
+        let new = try await ask(PINRequest(keyName: facts.name, triesLeft: nil, minimumLength: minimum))
+        try await key.changePIN(to: new) { _ in oldPIN.copy() }
+        return Outcome(
+          text: "\(facts.name) has the new PIN.",
+          json: .object([
+            ("name", .string(facts.name)), ("simulated", .bool(facts.isSimulated)), ("changed", .bool(true)),
+          ]))
+      }
+    case let word: throw UsageError.badValue(option: "pin", value: word, wanted: "status, set or change")
     }
   }
+}
+
+/// A PIN between the question and the act. Wiped with the last who holds it.
+private final class HeldPIN: Sendable {
+  private let pin: SecretBytes
+  init(_ pin: consuming SecretBytes) { self.pin = pin }
+  func copy() -> SecretBytes { pin.clone() }
 }
 
 /// Why no PIN was set.
