@@ -24,6 +24,8 @@ test=(
   'fido2-tools|an independent program that checks our output'
   'openssl|an independent program that checks our output'
   'python3-venv|holds the independent Python client'
+  'strace|stops a program between two system calls, for the tests of the store'
+  'gdb|takes core dumps in which the tests look for secrets'
 )
 integration=(
   "${test[@]}"

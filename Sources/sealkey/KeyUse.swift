@@ -87,11 +87,13 @@ extension Invocation {
   /// Says what the key wants, when it wants it.
   private func converse(_ key: SecurityKey, _ touches: Int) async {
     var asked = false
+    // A finger on the sensor is no touch of its own.
+    var enrols = false
     var act = 0
     var told = Int64.min
     for await event in key.events {
       switch event {
-      case .touchNeeded where !asked:
+      case .touchNeeded where !asked && !enrols:
         asked = true
         act += 1
         let which = touches > 1 ? " (touch \(act) of \(touches))" : ""
@@ -110,12 +112,13 @@ extension Invocation {
       case .cardNeeded(let reader): say("Lay the key on \(reader ?? "a card reader") now.")
       case .tapAgainNeeded(let reader): say("Lift the key off \(reader) and lay it on again.")
       case .sampleNeeded(let remaining, let problem):
+        enrols = true
         let trouble = problem.map { "\($0.message) " } ?? ""
         say(
           remaining == 0
             ? "Put the finger on the key's sensor and lift it again."
             : "\(trouble)Again, \(remaining) more \(remaining == 1 ? "time" : "times").")
-      case .finished: asked = false
+      case .finished: (asked, enrols) = (false, false)
       default: break
       }
     }

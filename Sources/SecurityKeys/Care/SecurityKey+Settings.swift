@@ -51,7 +51,9 @@ extension SecurityKey {
       let session = try connect()
       guard let info = session.facts.info else { throw SecurityKeyError.fido2Needed }
       guard info.option("authnrCfg") == true else { throw SecurityKeyError.notOffered("settings") }
+      // What the key says of itself may change with it, also when only the answer was lost.
       forget()
+      defer { forget() }
       if info.option("clientPin") == true {
         try await withPIN(session, pin) { device, pin in
           device.link.begin()
