@@ -78,7 +78,7 @@ public actor SecurityKey {
   /// - Throws: ``SecurityKeyError``.
   @discardableResult
   public func open() async throws -> KeyFacts {
-    if let known { return known }
+    if let known, !isStale { return known }
     return try await act { [self] in try connect().facts }
   }
 

@@ -21,6 +21,7 @@ import sys
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
+from fido2 import cbor
 
 RP_ID = "sealmessenger.com"
 OWNER_KINDS = {
@@ -192,9 +193,19 @@ def check_tap(assertion, key, commitment):
         raise Bad("the key was not touched")
     if flags & 0x10 and not flags & 0x08:
         raise Bad("backed up, and cannot be")
-    if flags & 0xC0 or len(data) != 37:
-        # None of our taps carries a credential or extensions; a key's own would have to be read here.
-        raise Bad("authenticator data that is longer than a tap's")
+    if flags & 0x40:
+        raise Bad("a tap that carries a credential")
+    rest = data[37:]
+    if flags & 0x80:
+        # Extensions: one CBOR map and nothing after it. A sponsored key's endorsement has them (hmac-secret).
+        try:
+            extensions, rest = cbor.decode_from(rest)
+        except Exception:
+            raise Bad("extensions that are not CBOR") from None
+        if not isinstance(extensions, dict):
+            raise Bad("extensions that are not a map")
+    if rest:
+        raise Bad("bytes after the authenticator data")
     said = obj(parse(client))
     if text(said, "type") != "webauthn.get":
         raise Bad("the client data is of another type")
