@@ -24,8 +24,9 @@ help:
 packages:
 	@Tools/install-packages.sh build
 
+# With the flags of Tools/test.sh: other flags would build everything anew.
 build: packages
-	@$(SWIFT) build --product sealkey
+	@$(SWIFT) build --product sealkey -Xswiftc -warnings-as-errors
 
 release: packages
 	@$(SWIFT) build -c release --static-swift-stdlib --product sealkey
