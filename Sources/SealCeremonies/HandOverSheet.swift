@@ -43,7 +43,7 @@ public enum HandOverSheet {
       "On a phone with Seal: choose to sign in with a security key, hold the key to",
       "the phone, enter the PIN.",
       "On a computer with sealkey: plug it in and run",
-      "  sealkey unlock IDENTITY-FILE",
+      "  sealkey unlock LOCK-FILE",
       "It says whether the key opens the identity, and keeps nothing.", "",
       "The lock file that was handed over with this sheet is not secret. Keep it: if",
       "Seal's directory ever loses its copy, the identity cannot be opened without it.", "",

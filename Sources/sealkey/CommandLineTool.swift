@@ -33,12 +33,14 @@ enum CommandLineTool {
         Console.out(command.help)
         return 0
       }
+      try OutputFiles.check(options)
       let outcome = try await command.run(try Invocation(options))
       if wantsJSON {
         Console.out(String(decoding: JSONWriter.write(outcome.json, .init(escapesSlashes: false)), as: UTF8.self))
       } else if !outcome.text.isEmpty {
         Console.out(outcome.text)
       }
+      guard !Console.hasLost else { throw ResultLost() }
       return outcome.code
     } catch {
       return fail(error, wantsJSON)
@@ -91,6 +93,14 @@ struct Interrupted: NamedError {
   let message = "Cancelled."
   let next = "Begin again when you are ready."
   let kind = FaultKind.cancelled
+}
+
+/// What was done is done, and the result could not be written.
+struct ResultLost: NamedError {
+  let name = "resultLost"
+  let message = "It was done, but the result could not be written to the standard output."
+  let next = "Make room or choose another place; what was touched for is not undone. Use --out where there is one."
+  let kind = FaultKind.file
 }
 
 /// An error without a name: a fault of this program.

@@ -3,23 +3,33 @@
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 import Glibc
+import Synchronization
+
+/// Whether a part of the result could not be written.
+private let lost = Atomic<Bool>(false)
 
 /// The two streams: stdout is the result, stderr the conversation.
 enum Console {
-  static func out(_ text: String) { write(1, text + "\n") }
+  static func out(_ text: String) {
+    if !write(1, Array((text + "\n").utf8)) { lost.store(true, ordering: .relaxed) }
+  }
+  /// Whether a part of the result could not be written.
+  static var hasLost: Bool { lost.load(ordering: .relaxed) }
   static func note(_ text: String) { write(2, text + "\n") }
   static func prompt(_ text: String) { write(2, text) }
 
-  /// Bytes as they are.
-  static func write(_ descriptor: Int32, _ bytes: [UInt8]) {
+  /// Bytes as they are; false when not all could be written.
+  @discardableResult
+  static func write(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
     var done = 0
-    bytes.withUnsafeBytes { buffer in
+    return bytes.withUnsafeBytes { buffer in
       while done < buffer.count {
         let count = Glibc.write(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done)
         if count < 0, errno == EINTR { continue }
-        if count <= 0 { return }
+        if count <= 0 { return false }
         done += count
       }
+      return true
     }
   }
 

@@ -50,6 +50,18 @@ public struct Evidence: Sendable, Hashable {
       getInfo: try m.ifPresent("getInfoHex") { name throws(FormatError) in try m.hex(name) })
   }
 
+  /// Whether the key was a virtual one: it says so, or its model, its wire or its registration give it away.
+  var isOfVirtualKey: Bool {
+    if let key {
+      if key.isSimulated || key.transport == "virtual" { return true }
+      if let aaguid = key.aaguid, SimulatedKey.isSimulated(aaguid: aaguid) { return true }
+    }
+    guard let attestationObject, let object = try? AttestationObject(parsing: attestationObject),
+      let attested = object.authenticatorData.attestedCredentialData
+    else { return false }
+    return SimulatedKey.isSimulated(aaguid: attested.aaguid)
+  }
+
   var json: JSONValue {
     .object([
       ("rootPublicKeyHex", rootPublicKey.map { .hex($0) }), ("credentialIDHex", credentialID.map { .hex($0) }),

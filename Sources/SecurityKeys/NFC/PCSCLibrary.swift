@@ -105,11 +105,13 @@ enum PCSC {
 
 /// Which program may hold a reader. pcscd does not tell; programs that use its library are the ones to ask.
 enum PCSCHolders {
-  /// A program that has PC/SC's library in use, as far as /proc lets this user see; the daemon itself does not count.
+  /// The programs that have PC/SC's library in use, at most three, as far as /proc lets this user see; the daemon itself
+  /// does not count.
   static func likely() -> String? {
     guard let directory = opendir("/proc") else { return nil }
     defer { closedir(directory) }
-    while let entry = readdir(directory) {
+    var found: [String] = []
+    while found.count < 3, let entry = readdir(directory) {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
@@ -118,8 +120,8 @@ enum PCSCHolders {
       guard String(decoding: maps, as: UTF8.self).contains("/libpcsclite.so") else { continue }
       let comm = SystemNodes.contents("/proc/\(process)/comm", limit: 64)
       let program = HIDNode.cleaned(String(decoding: comm, as: UTF8.self)) ?? "a program"
-      return "\(program) (process \(process))"
+      found.append("\(program) (process \(process))")
     }
-    return nil
+    return found.isEmpty ? nil : found.joined(separator: " or ")
   }
 }

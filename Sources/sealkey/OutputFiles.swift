@@ -1,0 +1,49 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import Glibc
+import SealCeremonies
+
+/// The files that a run is to write, looked at before anybody is asked for anything: a touch cannot be made again.
+enum OutputFiles {
+  private static let outputs = ["out", "into", "lock", "sheet", "handshake"]
+  /// What is read or made beside them. `--into` may be the capsule that was read: it holds all of it.
+  private static let others = ["identity", "device", "friend", "pending", "capsule"]
+
+  /// - Throws: ``FileError``; ``UsageError`` when one file is named twice.
+  static func check(_ options: ParsedOptions) throws {
+    var taken: [(option: String, path: String)] = others.compactMap { name in options[name].map { (name, $0) } }
+    for name in outputs {
+      guard let path = options[name] else { continue }
+      if let other = taken.first(where: { $0.path == path && !(name == "into" && $0.option == "capsule") }) {
+        if outputs.contains(other.option) { throw UsageError.conflict(other.option, name) }
+        throw UsageError.badValue(
+          option: "--\(name)", value: path, wanted: "a file of its own, and --\(other.option) names the same")
+      }
+      taken.append((name, path))
+      try checkPlace(path)
+    }
+  }
+
+  private static func checkPlace(_ path: String) throws(FileError) {
+    var status = stat()
+    if stat(path, &status) == 0 {
+      guard status.st_mode & S_IFMT != S_IFDIR else { throw .isDirectory(path: path) }
+      // Private halves are never written over: nothing brings them back.
+      if status.st_mode & S_IFMT == S_IFREG, beginsWithPrivateHalves(path) { throw .exists(path: path) }
+    }
+    let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    guard access(folder, W_OK | X_OK) == 0 else { throw .unwritable(path: path, errno: errno) }
+  }
+
+  /// Told by the name of the first member; nothing secret is read.
+  private static func beginsWithPrivateHalves(_ path: String) -> Bool {
+    let wanted = Array("{\"signingKey\":".utf8)
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else { return false }
+    defer { close(file) }
+    var head = [UInt8](repeating: 0, count: wanted.count)
+    return read(file, &head, head.count) == wanted.count && head == wanted
+  }
+}
