@@ -61,6 +61,9 @@ ceremonies() {
     grep -q '"simulated" : true' $f.json || die "$f is not marked simulated"
   done
   ok 'endorse and tap; all three verify and are marked simulated'
+  "$sealkey" sign-in --key "$1" --device two --out s.json --quiet || die sign-in
+  "$sealkey" verify s.json --identity ada.json >/dev/null || die 'verify sign-in'
+  ok 'sign-in: found among the known identities, a second device endorsed'
   printf '2468\n' >pin
   "$sealkey" pin set --key "$1" --pin-fd 7 --quiet 7<pin || die 'pin set'
   if printf '1357\n' | "$sealkey" register --key "$1" --data-dir bob.d --name Bob --pin-fd 0 --json >wrong 2>/dev/null; then

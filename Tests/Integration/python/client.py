@@ -4,7 +4,7 @@
 
 """An independent client against the virtual key: client.py WIRE SCENARIO.
 
-The wire is a UDP port, or pcsc for the first PC/SC reader with a key on it.
+The wire is a UDP port, a hidraw node, or pcsc for the first PC/SC reader with a key on it.
 
 Every scenario starts with a key fresh from the factory. It ends 0 and prints `passed` when everything was as the
 standard says, and else names what was not.

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""A security key on the other side of a UDP socket or on a PC/SC reader, for the FIDO2 client of PyPI.
+"""A security key on the other side of a UDP socket, at a hidraw node or on a PC/SC reader, for the FIDO2 client of PyPI.
 
 The client's own CTAPHID does the framing; over UDP this only moves 64-byte reports.
 """
@@ -35,8 +35,12 @@ _card = None
 
 
 def open_key(wire):
-    """The key at that UDP port, on a fresh channel; or the one on a reader."""
+    """The key at that UDP port, on a fresh channel; at that node; or the one on a reader."""
     global _card
+    if wire.startswith("/dev/"):
+        found = [device for device in CtapHidDevice.list_devices() if device.descriptor.path == wire]
+        assert len(found) == 1, "%s is not among the keys that the client finds" % wire
+        return found[0]
     if wire != "pcsc":
         descriptor = HidDescriptor("udp:" + wire, 0, 0, 64, 64, "virtual", None)
         return CtapHidDevice(descriptor, UdpConnection(int(wire)))
