@@ -22,19 +22,10 @@ enum OutputFiles {
           option: "--\(name)", value: path, wanted: "a file of its own, and --\(other.option) names the same")
       }
       taken.append((name, path))
-      try checkPlace(path)
-    }
-  }
-
-  private static func checkPlace(_ path: String) throws(FileError) {
-    var status = stat()
-    if stat(path, &status) == 0 {
-      guard status.st_mode & S_IFMT != S_IFDIR else { throw .isDirectory(path: path) }
+      try AtomicFile.checkCanReplace(path)
       // Private halves are never written over: nothing brings them back.
-      if status.st_mode & S_IFMT == S_IFREG, beginsWithPrivateHalves(path) { throw .exists(path: path) }
+      if beginsWithPrivateHalves(path) { throw FileError.exists(path: path) }
     }
-    let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    guard access(folder, W_OK | X_OK) == 0 else { throw .unwritable(path: path, errno: errno) }
   }
 
   /// Told by the name of the first member; nothing secret is read.

@@ -8,14 +8,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-if [ "${1:-}" != guest ]; then
-  export VM_CACHE=${VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sealkey-vm}
-  # The checkout may itself be under /tmp, which the guest would otherwise hide.
-  export VM_TMP=
-  SEALKEY_PYTHON=$(Tools/python-env.sh)
-  export SEALKEY_PYTHON
-  exec Tests/Integration/run-in-vm.sh -r host -e SEALKEY_PYTHON -t "${VM_LIMIT:-900}" -- bash "$PWD/Tests/Integration/gadget.sh" guest
-fi
+source Tests/Integration/guest.sh
+boot gadget.sh "$@"
 
 modprobe dummy_hcd
 modprobe libcomposite
@@ -23,9 +17,6 @@ modprobe usb_f_hid
 mkdir -p /sys/kernel/config
 mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
 
-sealkey=$PWD/.build/debug/sealkey
-source Tests/Integration/guest.sh
-top=$PWD
 cd "$(mktemp -d)"
 
 hotplug --usb-gadget
@@ -61,22 +52,7 @@ without_permission "$node"
 ceremonies "$node"
 unplug $host
 wait_for 0
-plug python --usb-gadget 100
-wait_for 1
-node=$(nodes)
-for scenario in info ceremonies hmac_secret; do
-  "$SEALKEY_PYTHON" -B "$top/Tests/Integration/python/client.py" "$node" $scenario >said || die "python fido2, $scenario: $(cat said)"
-done
-ok 'python fido2 over the node: getInfo, makeCredential, getAssertion, hmac-secret'
-unplug $host
-wait_for 0
-plug token --usb-gadget 100
-wait_for 1
-"$SEALKEY_PYTHON" -B "$top/Tests/Integration/python/token_pin.py" "$(nodes)" || die 'fido2-token -S and -C'
-ok 'fido2-token -S and -C: a PIN is set and changed'
-unplug $host
-wait_for 0
-
+independent_clients --usb-gadget
 two_keys --usb-gadget --uhid
 plug key --usb-gadget 60000
 wait_for 1

@@ -2,9 +2,21 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-# What a guest checks of any wire. Sourced by kernel.sh (uhid) and gadget.sh (USB); expects $sealkey, and the working
-# directory to be an empty one.
+# What a guest checks of any wire. Sourced by kernel.sh (uhid) and gadget.sh (USB) from the top of the checkout.
 
+# boot SCRIPT [guest]: on the host, boots a throw-away guest that runs the script, and does not come back.
+boot() {
+  [ "${2:-}" != guest ] || return 0
+  export VM_CACHE=${VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sealkey-vm}
+  # The checkout may itself be under /tmp, which the guest would otherwise hide.
+  export VM_TMP=
+  SEALKEY_PYTHON=$(Tools/python-env.sh)
+  export SEALKEY_PYTHON
+  exec Tests/Integration/run-in-vm.sh -r host -e SEALKEY_PYTHON -t "${VM_LIMIT:-900}" -- bash "$PWD/Tests/Integration/$1" guest
+}
+
+top=$PWD
+sealkey=$top/.build/debug/sealkey
 passed=0
 ok() { passed=$((passed + 1)); echo "ok: $*"; }
 die() { echo "FAILED: $*"; exit 1; }
@@ -138,4 +150,24 @@ two_keys() {
   ok 'two keys, one touched: that one is used, the other answers the next command'
   unplug $first
   unplug $second
+}
+
+# independent_clients HOW: python fido2, and fido2-token where it asks a person, on a fresh key each.
+independent_clients() {
+  local node scenario
+  plug python "$1" 100
+  wait_for 1
+  node=$(nodes)
+  for scenario in info ceremonies hmac_secret; do
+    "$SEALKEY_PYTHON" -B "$top/Tests/Integration/python/client.py" "$node" $scenario >said || die "python fido2, $scenario: $(cat said)"
+  done
+  ok 'python fido2 over the node: getInfo, makeCredential, getAssertion, hmac-secret'
+  unplug $host
+  wait_for 0
+  plug token "$1" 100
+  wait_for 1
+  "$SEALKEY_PYTHON" -B "$top/Tests/Integration/python/token_pin.py" "$(nodes)" || die 'fido2-token -S and -C'
+  ok 'fido2-token -S and -C: a PIN is set and changed'
+  unplug $host
+  wait_for 0
 }

@@ -8,18 +8,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-if [ "${1:-}" != guest ]; then
-  export VM_CACHE=${VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sealkey-vm}
-  # The checkout may itself be under /tmp, which the guest would otherwise hide.
-  export VM_TMP=
-  SEALKEY_PYTHON=$(Tools/python-env.sh)
-  export SEALKEY_PYTHON
-  exec Tests/Integration/run-in-vm.sh -r host -e SEALKEY_PYTHON -t "${VM_LIMIT:-900}" -- bash "$PWD/Tests/Integration/kernel.sh" guest
-fi
-
-sealkey=$PWD/.build/debug/sealkey
 source Tests/Integration/guest.sh
-top=$PWD
+boot kernel.sh "$@"
+
 cd "$(mktemp -d)"
 
 "$sealkey" list | grep -q 'No security key' || die 'a key before there is one'
@@ -48,22 +39,7 @@ ok 'fido2-token -L and -I, fido2-cred -M, fido2-assert -G with hmac-secret'
 unplug $host
 wait_for 0
 
-plug python --uhid 100
-wait_for 1
-node=$(nodes)
-for scenario in info ceremonies hmac_secret; do
-  "$SEALKEY_PYTHON" -B "$top/Tests/Integration/python/client.py" "$node" $scenario >said || die "python fido2, $scenario: $(cat said)"
-done
-ok 'python fido2 over the node: getInfo, makeCredential, getAssertion, hmac-secret'
-unplug $host
-wait_for 0
-plug token --uhid 100
-wait_for 1
-"$SEALKEY_PYTHON" -B "$top/Tests/Integration/python/token_pin.py" "$(nodes)" || die 'fido2-token -S and -C'
-ok 'fido2-token -S and -C: a PIN is set and changed'
-unplug $host
-wait_for 0
-
+independent_clients --uhid
 two_keys --uhid --uhid
 plug key --uhid 60000
 wait_for 1

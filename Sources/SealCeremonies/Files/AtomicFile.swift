@@ -80,6 +80,18 @@ public enum AtomicFile {
   public static func checkCanMake(_ path: String) throws(FileError) {
     guard !path.isEmpty else { throw .notFound(path: path) }
     if access(path, F_OK) == 0 { throw .exists(path: path) }
+    try checkFolder(of: path)
+  }
+
+  /// Whether a file of that name, there already or not, could be replaced now.
+  /// - Throws: ``FileError``: `isDirectory`, or `unwritable` when the folder is not there or not writable.
+  public static func checkCanReplace(_ path: String) throws(FileError) {
+    var status = stat()
+    if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { throw .isDirectory(path: path) }
+    try checkFolder(of: path)
+  }
+
+  private static func checkFolder(of path: String) throws(FileError) {
     guard access(directory(of: path), W_OK | X_OK) == 0 else { throw .unwritable(path: path, errno: errno) }
   }
 

@@ -45,18 +45,18 @@ extension Command {
       }
     case "change":
       let newDescriptor = try invocation.descriptor("new-pin-fd")
-      return try await invocation.withKey { key, session in
+      return try await invocation.withKey { key, _ in
         let facts = try await key.open()
         guard let info = facts.info else { throw SecurityKeyError.fido2Needed }
         guard info.option("clientPin") == true else { throw SecurityKeyError.pinNotSet }
-        let old = PINEntry.provider(invocation.pinDescriptor, isQuiet: invocation.isQuiet)
+        let old = RememberedPIN(PINEntry.provider(invocation.pinDescriptor, isQuiet: invocation.isQuiet))
         let tries = try await key.pinTriesLeft()
         let minimum = info.minPINLength ?? 4
-        let oldPIN = HeldPIN(
-          try await old(PINRequest(keyName: facts.name, triesLeft: tries, minimumLength: minimum)))
+        // The old one is asked for first, and used when the new one is known.
+        _ = try await old.ask(PINRequest(keyName: facts.name, triesLeft: tries, minimumLength: minimum))
         let ask = PINEntry.newPIN(newDescriptor ?? invocation.pinDescriptor)
         let new = try await ask(PINRequest(keyName: facts.name, triesLeft: nil, minimumLength: minimum))
-        try await key.changePIN(to: new) { _ in oldPIN.copy() }
+        try await key.changePIN(to: new) { try await old.ask($0) }
         return Outcome(
           text: "\(facts.name) has the new PIN.",
           json: .object([
@@ -66,13 +66,6 @@ extension Command {
     case let word: throw UsageError.badValue(option: "pin", value: word, wanted: "status, set or change")
     }
   }
-}
-
-/// A PIN between the question and the act. Wiped with the last who holds it.
-private final class HeldPIN: Sendable {
-  private let pin: SecretBytes
-  init(_ pin: consuming SecretBytes) { self.pin = pin }
-  func copy() -> SecretBytes { pin.clone() }
 }
 
 /// Why no PIN was set.
