@@ -40,8 +40,13 @@ let package = Package(
     }
     + [
       .target(name: "TestSupport", dependencies: ["CryptoCore"], path: "Tests/TestSupport"),
+      .executableTarget(
+        name: "FirstTenMinutes",
+        dependencies: ["CryptoCore", "SealCeremonies", "SealFormats", "SecurityKeys", "VirtualAuthenticator"],
+        path: "Examples/FirstTenMinutes"),
       .testTarget(
-        name: "sealkeyTests", dependencies: ["sealkey", "TestSupport"] + modules.map { .target(name: $0.name) }),
+        name: "sealkeyTests",
+        dependencies: ["sealkey", "FirstTenMinutes", "TestSupport"] + modules.map { .target(name: $0.name) }),
       .executableTarget(
         name: "sealkey",
         dependencies: modules.map { .target(name: $0.name) } + ["CGetopt", "CProcess"],

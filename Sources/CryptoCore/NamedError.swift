@@ -34,7 +34,7 @@ extension NamedError {
 }
 
 /// The kinds of failure, with the exit code each gives the command line.
-public enum FaultKind: Int32, Sendable, Hashable {
+public enum FaultKind: Int32, Sendable, Hashable, CaseIterable {
   /// Something was checked and is bad.
   case bad = 1
   /// The command was used wrongly.

@@ -10,15 +10,16 @@ struct Command: Sendable {
   let name: String
   /// One line for the list.
   let summary: String
-  /// The operands, as usage shows them.
-  let operands: String
+  /// What may follow the verb, one way of using it each. A word in small letters is typed as it is; capitals stand for
+  /// something; square brackets hold what may be left out.
+  let operands: [String]
   let options: [OptionSpec]
   /// At least one, for the help.
   let examples: [String]
   let run: @Sendable (Invocation) async throws -> Outcome
 
   init(
-    _ name: String, _ summary: String, operands: String = "", options: [OptionSpec] = [], examples: [String],
+    _ name: String, _ summary: String, operands: [String] = [], options: [OptionSpec] = [], examples: [String],
     run: @escaping @Sendable (Invocation) async throws -> Outcome
   ) {
     self.name = name
@@ -38,7 +39,9 @@ struct Command: Sendable {
     OptionSpec("timeout", "SECONDS", "how long to wait for a touch (30)"),
     OptionSpec("pin-fd", "N", "read the PIN from file descriptor N, up to a line end"),
     OptionSpec("last-tries", nil, "try a PIN even when three tries or fewer are left"),
-    OptionSpec("virtual-touch", "HOW", "who touches the virtual key: auto, prompt or milliseconds (auto)"),
+    OptionSpec(
+      "virtual-touch", "HOW", "who touches the virtual key: auto, prompt or milliseconds (auto)",
+      choices: ["auto", "prompt"]),
     OptionSpec("data-dir", "DIR", "where this computer's files are kept"),
     OptionSpec("yes", nil, "answer yes to questions that say that --yes answers them"),
     OptionSpec("help", nil, "say how the command is used"),
@@ -52,18 +55,22 @@ struct Command: Sendable {
     .capsule, .verify, .inspect, .commitment,
     .directory, .store, .device,
     .pin, .passkeys, .fingerprints, .settings,
-    .matrix, .demo, .virtual,
+    .matrix, .demo, .virtual, .helping,
   ]
 
   /// How it is used.
   var help: String {
-    var lines = ["\(summary)", "", "Usage: sealkey \(name)\(operands.isEmpty ? "" : " \(operands)") [options]"]
+    var lines = [summary, ""]
+    for (number, form) in (operands.isEmpty ? [""] : operands).enumerated() {
+      lines.append((number == 0 ? "Usage: " : "       ") + "sealkey \(name)\(form.isEmpty ? "" : " \(form)") [options]")
+    }
     func table(_ title: String, _ specs: [OptionSpec]) {
       guard !specs.isEmpty else { return }
       lines += ["", "\(title):"]
       for spec in specs {
         let left = "  --\(spec.name)" + (spec.value.map { " \($0)" } ?? "")
-        lines.append(left + String(repeating: " ", count: max(2, 30 - left.count)) + spec.help)
+        let words = spec.words.isEmpty ? "" : " (\(spec.words.joined(separator: ", ")))"
+        lines.append(left + String(repeating: " ", count: max(2, 30 - left.count)) + spec.help + words)
       }
     }
     table("Options", options)

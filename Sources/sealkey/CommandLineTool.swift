@@ -25,7 +25,7 @@ enum CommandLineTool {
         Console.out(Command.overview)
         return 0
       }
-      if verb == "help" { return try help(front.operands.dropFirst().first) }
+      if verb == Completion.verb { return Completion.print(Array(front.operands.dropFirst())) }
       guard let command = Command.all.first(where: { $0.name == verb }) else { throw UsageError.unknownVerb(verb) }
       var options = try ParsedOptions(Array(front.operands.dropFirst()), command.options + Command.globals)
       options.inherit(front)
@@ -33,6 +33,7 @@ enum CommandLineTool {
         Console.out(command.help)
         return 0
       }
+      try command.check(options)
       try OutputFiles.check(options)
       let outcome = try await command.run(try Invocation(options))
       if wantsJSON {
@@ -45,20 +46,6 @@ enum CommandLineTool {
     } catch {
       return fail(error, wantsJSON)
     }
-  }
-
-  private static func help(_ verb: String?) throws -> Int32 {
-    guard let verb else {
-      Console.out(Command.overview)
-      return 0
-    }
-    if let topic = HelpTopic.all[verb] {
-      Console.out(topic)
-      return 0
-    }
-    guard let command = Command.all.first(where: { $0.name == verb }) else { throw UsageError.unknownVerb(verb) }
-    Console.out(command.help)
-    return 0
   }
 
   private static func fail(_ error: any Error, _ wantsJSON: Bool) -> Int32 {

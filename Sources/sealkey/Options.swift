@@ -12,13 +12,22 @@ struct OptionSpec: Sendable {
   /// What its value is called in the help; nil for a switch.
   let value: String?
   let help: String
-  var isRepeatable = false
+  let isRepeatable: Bool
+  /// The words after the verb that it goes with; empty when it goes with all.
+  let words: [String]
+  /// The values there are; empty when there are many.
+  let choices: [String]
 
-  init(_ name: String, _ value: String? = nil, _ help: String, repeatable: Bool = false) {
+  init(
+    _ name: String, _ value: String? = nil, _ help: String, repeatable: Bool = false, only words: [String] = [],
+    choices: [String] = []
+  ) {
     self.name = name
     self.value = value
     self.help = help
     isRepeatable = repeatable
+    self.words = words
+    self.choices = choices
   }
 }
 
@@ -103,6 +112,7 @@ enum UsageError: NamedError, Hashable {
   case missingOption(String)
   case conflict(String, String)
   case badValue(option: String, value: String, wanted: String)
+  case optionOfAnotherWord(String, command: String)
   case missingOperand(String)
   case extraOperand(String)
 
@@ -117,6 +127,7 @@ enum UsageError: NamedError, Hashable {
     case .missingOption: "missingOption"
     case .conflict: "conflictingOptions"
     case .badValue: "badValue"
+    case .optionOfAnotherWord: "unknownOption"
     case .missingOperand: "missingOperand"
     case .extraOperand: "extraOperand"
     }
@@ -133,6 +144,7 @@ enum UsageError: NamedError, Hashable {
     case .missingOption(let option): "The option --\(option) is missing."
     case .conflict(let a, let b): "--\(a) and --\(b) cannot be given together."
     case .badValue(let option, let value, let wanted): "'\(value)' is not right for \(option): it takes \(wanted)."
+    case .optionOfAnotherWord(let option, let command): "The option --\(option) does not go with '\(command)'."
     case .missingOperand(let what): "\(what) is missing."
     case .extraOperand(let what): "'\(what)' is one word too many."
     }

@@ -52,7 +52,9 @@ public enum Program {
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
     _ = source
     let code = status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
-    return Result(code: code, out: files[0].text, err: files[1].text)
+    let out = files[0].text
+    if path == sealkey { KeptOutput.keep(arguments, code, out) }
+    return Result(code: code, out: out, err: files[1].text)
   }
 
   /// The built `sealkey` beside the test bundle.

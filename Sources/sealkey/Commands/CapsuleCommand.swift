@@ -21,8 +21,8 @@ extension Command {
 
   static let capsule = Command(
     "capsule", "Check a whole record of an estate, explain it, or unite several.",
-    operands: "verify|show FILE, or merge FILE ...",
-    options: capsuleContextOptions + [OptionSpec("out", "FILE", "where the united record goes (merge)")],
+    operands: ["verify FILE", "show FILE", "merge FILE ..."],
+    options: capsuleContextOptions + [OptionSpec("out", "FILE", "where the united record goes", only: ["merge"])],
     examples: [
       "sealkey capsule verify estate.capsule --strict", "sealkey capsule show estate.capsule",
       "sealkey capsule merge mine.capsule hers.capsule --out both.capsule",
@@ -32,7 +32,6 @@ extension Command {
     let files = Array(invocation.options.operands.dropFirst())
     guard word == "merge" || files.count <= 1 else { throw UsageError.extraOperand(files[1]) }
     guard let file = files.first else { throw UsageError.missingOperand("The capsule's file") }
-    if word != "merge", invocation.options.has("out") { throw UsageError.unknownOption("--out") }
     switch word {
     case "verify": return try await CapsuleVerb.verify(file, invocation)
     case "show": return try await CapsuleVerb.show(file, invocation)

@@ -11,11 +11,13 @@ import WebAuthnCore
 
 extension Command {
   static let backup = Command(
-    "backup", "Give an identity a second key, or say that one is dead.", operands: "add|revoke",
+    "backup", "Give an identity a second key, or say that one is dead.", operands: ["add", "revoke"],
     options: [
       OptionSpec("identity", "NAME|FILE", "the identity"),
       OptionSpec("label", "TEXT", "what the backup is called (add); which one (revoke)"),
-      OptionSpec("new-key", "KEY", "the new key, while --key is the root's (add); asked to be swapped when not given"),
+      OptionSpec(
+        "new-key", "KEY", "the new key, while --key is the root's; asked to be swapped when not given",
+        only: ["add"]),
       noUV, Invocation.noStore,
     ] + outOptions,
     examples: [
@@ -27,7 +29,6 @@ extension Command {
     switch word {
     case "add": return try await CareVerb.addBackup(invocation)
     case "revoke":
-      if invocation.options.has("new-key") { throw UsageError.unknownOption("--new-key") }
       let (record, simulated) = try invocation.person("identity")
       let label = try invocation.required("label")
       let found = record.backups.filter { $0.label == label || Hex.encode($0.publicKey) == label }

@@ -7,7 +7,8 @@ import WebAuthnCore
 
 extension Command {
   static let commitment = Command(
-    "commitment", "Print the preimage and the hash of anything Seal has people sign.", operands: "NAME field=value ...",
+    "commitment", "Print the preimage and the hash of anything Seal has people sign.",
+    operands: ["COMMITMENT [FIELD=VALUE ...]"],
     examples: [
       "sealkey commitment release.authorize.v1 estateID=ID epoch=1 claimID=ID recordHeadDigest=HEX",
       "sealkey commitment identity.delete.v1 nonce=HEX",

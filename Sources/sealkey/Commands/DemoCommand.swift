@@ -16,7 +16,9 @@ extension Command {
     options: [
       OptionSpec("dir", "DIR", "where to put the files (sealkey-demo)"),
       OptionSpec("capsule", "FILE", "write a whole made-up estate there instead"),
-      OptionSpec("stage", "STAGE", "how far its story goes: sealed, overdue, claimed, open, authorized, released"),
+      OptionSpec(
+        "stage", "STAGE", "how far its story goes: sealed, overdue, claimed, open, authorized or released",
+        choices: ["sealed", "overdue", "claimed", "open", "authorized", "released"]),
       OptionSpec("people", "DIR", "keep everybody's virtual key, identity and device there, to play them"),
     ],
     examples: [

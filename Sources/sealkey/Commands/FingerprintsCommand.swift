@@ -9,7 +9,7 @@ import WebAuthnCore
 extension Command {
   static let fingerprints = Command(
     "fingerprints", "The fingerprints that a key knows: list, add, rename or remove them.",
-    operands: "list, add [NAME], rename ID NAME, or remove ID",
+    operands: ["list", "add [NAME]", "rename ID NAME", "remove ID"],
     examples: ["sealkey fingerprints list", "sealkey fingerprints add 'right thumb'", "sealkey fingerprints remove 01"]
   ) { invocation in
     let words = invocation.options.operands

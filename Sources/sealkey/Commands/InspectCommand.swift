@@ -11,7 +11,7 @@ import WebAuthnCore
 
 extension Command {
   static let inspect = Command(
-    "inspect", "Decode and explain WebAuthn, COSE, CTAP or Seal bytes.", operands: "FILE|-|HEX|BASE64",
+    "inspect", "Decode and explain WebAuthn, COSE, CTAP or Seal bytes.", operands: ["FILE|-|HEX|BASE64"],
     examples: ["sealkey inspect a36366...", "sealkey inspect getinfo.bin --json"]
   ) { invocation in
     let input = try invocation.operand("What to inspect")

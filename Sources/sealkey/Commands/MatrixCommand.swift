@@ -12,19 +12,20 @@ import WebAuthnCore
 extension Command {
   static let matrix = Command(
     "matrix", "Measure a key for the interop matrix, and keep the matrix.",
-    operands:
-      "run, second-host FILE, verify FILE ..., fill [FILE], check [FILE], diff A B, report or atlas",
+    operands: [
+      "run", "second-host FILE", "verify FILE ...", "fill [FILE]", "check [FILE]", "diff FILE FILE", "report", "atlas",
+    ],
     options: [
-      OptionSpec("tester", "NAME", "who runs it (run)"),
-      OptionSpec("repeat", "N", "how often each step is tried, 1 to 20 (run)"),
-      OptionSpec("also", "nfc", "the same once more over NFC (run)"),
-      OptionSpec("serial", "TEXT", "write this serial number into the record (run)"),
-      OptionSpec("finish", nil, "end a run that was begun, without its other steps (run)"),
+      OptionSpec("tester", "NAME", "who runs it", only: ["run"]),
+      OptionSpec("repeat", "N", "how often each step is tried, 1 to 20", only: ["run"]),
+      OptionSpec("also", "nfc", "the same once more over NFC", only: ["run"], choices: ["nfc"]),
+      OptionSpec("serial", "TEXT", "write this serial number into the record", only: ["run"]),
+      OptionSpec("finish", nil, "end a run that was begun, without its other steps", only: ["run"]),
       OptionSpec("runs", "DIR", "the records of real keys (matrix/runs)"),
       OptionSpec("practice", "DIR", "where runs of virtual keys go (matrix/practice)"),
-      OptionSpec("out", "FILE", "where the page goes (report, atlas)"),
-      OptionSpec("metadata", "FILE", "the decoded payload of the FIDO Metadata Service (atlas, verify)"),
-      OptionSpec("expired-ok", nil, "take metadata whose time is over (atlas)"),
+      OptionSpec("out", "FILE", "where the page goes", only: ["report", "atlas"]),
+      OptionSpec("metadata", "FILE", "the decoded payload of the FIDO Metadata Service", only: ["atlas", "verify"]),
+      OptionSpec("expired-ok", nil, "take metadata whose time is over", only: ["atlas"]),
     ],
     examples: [
       "sealkey matrix run --tester Ada", "sealkey matrix run --key virtual",

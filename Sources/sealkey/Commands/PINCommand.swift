@@ -8,8 +8,10 @@ import WebAuthnCore
 
 extension Command {
   static let pin = Command(
-    "pin", "Set a key's first PIN, change it, or see how many tries are left.", operands: "status|set|change",
-    options: [OptionSpec("new-pin-fd", "N", "read the new PIN from file descriptor N, up to a line end (change)")],
+    "pin", "Set a key's first PIN, change it, or see how many tries are left.", operands: ["status", "set", "change"],
+    options: [
+      OptionSpec("new-pin-fd", "N", "read the new PIN from file descriptor N, up to a line end", only: ["change"])
+    ],
     examples: ["sealkey pin status", "sealkey pin set", "sealkey pin change"]
   ) { invocation in
     switch try invocation.operand("status, set or change") {

@@ -10,17 +10,19 @@ import WebAuthnCore
 extension Command {
   static let request = Command(
     "request", "Write the standard WebAuthn options for a browser or a phone, and what checks the answer later.",
-    operands: "register|endorse|tap|confirm|revoke-device|delete",
+    operands: ["register", "endorse", "tap", "confirm", "revoke-device", "delete"],
     options: [
       OptionSpec("pending", "FILE", "where to keep what 'sealkey import' needs"),
       OptionSpec("out", "FILE", "write the options there instead of to stdout"),
-      OptionSpec("name", "NAME", "the person's name (register)"),
-      OptionSpec("identity", "NAME|FILE", "whose passkey signs (everything else)"),
-      OptionSpec("device", "NAME|FILE", "a device of this computer (endorse, revoke-device)"),
-      OptionSpec("estate", "ID", "the estate's id (tap, confirm)"),
-      OptionSpec("epoch", "N", "the epoch's number (tap, confirm)"),
-      OptionSpec("claim", "ID", "the claim's id (tap)"),
-      OptionSpec("head", "HEX", "digest of the record's newest event, 32 bytes or nothing (tap, confirm)"),
+      OptionSpec("name", "NAME", "the person's name", only: ["register"]),
+      OptionSpec(
+        "identity", "NAME|FILE", "whose passkey signs",
+        only: ["endorse", "tap", "confirm", "revoke-device", "delete"]),
+      OptionSpec("device", "NAME|FILE", "a device of this computer", only: ["endorse", "revoke-device"]),
+      OptionSpec("estate", "ID", "the estate's id", only: ["tap", "confirm"]),
+      OptionSpec("epoch", "N", "the epoch's number", only: ["tap", "confirm"]),
+      OptionSpec("claim", "ID", "the claim's id", only: ["tap"]),
+      OptionSpec("head", "HEX", "digest of the record's newest event, 32 bytes or nothing", only: ["tap", "confirm"]),
     ],
     examples: [
       "sealkey request register --name Ada --pending ada.pending --out options.json",
@@ -53,7 +55,7 @@ extension Command {
 
   static let importAnswer = Command(
     "import", "Take the answer of a browser or a phone to a request, check it, and make Seal's artefact of it.",
-    operands: "FILE",
+    operands: ["FILE"],
     options: [OptionSpec("pending", "FILE", "what 'sealkey request' kept"), Invocation.noStore] + outOptions,
     examples: ["sealkey import answer.json --pending ada.pending --out ada.json"]
   ) { invocation in

@@ -9,8 +9,12 @@ import WebAuthnCore
 extension Command {
   static let passkeys = Command(
     "passkeys", "The passkeys that a key stores: list, rename or delete them.",
-    operands: "list, rename ID NAME, or delete ID",
-    options: [OptionSpec("display-name", "NAME", "the person's name as sites show it (rename; NAME when not given)")],
+    operands: ["list", "rename ID NAME", "delete ID"],
+    options: [
+      OptionSpec(
+        "display-name", "NAME", "the person's name as sites show it; NAME when not given",
+        only: ["rename"])
+    ],
     examples: ["sealkey passkeys list", "sealkey passkeys rename 3fa4 ada@example.org", "sealkey passkeys delete 3fa4"]
   ) { invocation in
     let words = invocation.options.operands

@@ -9,7 +9,7 @@ import WebAuthnCore
 extension Command {
   static let settings = Command(
     "settings", "A key's own settings: show them, or change one. Each is explained before it is changed.",
-    operands: "show, always-uv on|off, min-pin-length N, or require-pin-change",
+    operands: ["show", "always-uv on|off", "min-pin-length N", "require-pin-change"],
     examples: ["sealkey settings show", "sealkey settings always-uv on", "sealkey settings min-pin-length 6"]
   ) { invocation in
     let words = invocation.options.operands

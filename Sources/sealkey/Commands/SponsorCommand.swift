@@ -101,7 +101,7 @@ private struct SponsoredFiles {
 extension Command {
   static let unlock = Command(
     "unlock", "Show that a key opens the identity that was registered on it. Nothing is kept unless you say so.",
-    operands: "FILE",
+    operands: ["FILE"],
     options: [
       OptionSpec("store", "NAME", "keep the private halves on this computer, as a device of that name"),
       OptionSpec("identity", "FILE", "the identity record, when FILE is the lock alone and does not say whose it is"),

@@ -10,8 +10,8 @@ import WebAuthnCore
 extension Command {
   static let directory = Command(
     "directory", "Keep identity records on this computer: import them, list them, pin a root key, hand them on.",
-    operands: "import FILE ..., list, pin NAME|HASH, or export",
-    options: [OptionSpec("out", "FILE", "where the records go (export)")],
+    operands: ["import FILE ...", "list", "pin NAME|HASH", "export"],
+    options: [OptionSpec("out", "FILE", "where the records go", only: ["export"])],
     examples: [
       "sealkey directory import ada.json karin.json", "sealkey directory list", "sealkey directory pin Ada",
       "sealkey directory export --out people.json",
@@ -40,7 +40,7 @@ extension Command {
   }
 
   static let store = Command(
-    "store", "Check what this computer keeps.", operands: "check", examples: ["sealkey store check --json"]
+    "store", "Check what this computer keeps.", operands: ["check"], examples: ["sealkey store check --json"]
   ) { invocation in
     let word = try invocation.operand("check")
     guard word == "check" else { throw UsageError.badValue(option: "store", value: word, wanted: "check") }
@@ -55,7 +55,7 @@ extension Command {
 
   static let device = Command(
     "device", "This computer's devices: make one, list them, or show the public side for endorsing it elsewhere.",
-    operands: "list, make NAME, or export NAME",
+    operands: ["list", "make NAME", "export NAME"],
     examples: ["sealkey device make laptop", "sealkey device list", "sealkey device export laptop --json"]
   ) { invocation in
     guard let word = invocation.options.operands.first else { throw UsageError.missingOperand("list, make or export") }

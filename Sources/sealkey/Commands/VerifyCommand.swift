@@ -8,7 +8,7 @@ import WebAuthnCore
 
 extension Command {
   static let verify = Command(
-    "verify", "Check any file of this program or of Seal's.", operands: "FILE",
+    "verify", "Check any file of this program or of Seal's.", operands: ["FILE"],
     options: [
       OptionSpec("public-key", "HEX", "the root's public key, 64 bytes, known from elsewhere"),
       OptionSpec("challenge", "HEX", "the challenge of a bare stored assertion"),

@@ -13,7 +13,7 @@ private let cardWish = Atomic<Int32>(0)
 
 extension Command {
   static let virtual = Command(
-    "virtual", "Host the built-in virtual key for other programs.", operands: "run|models",
+    "virtual", "Host the built-in virtual key for other programs.", operands: ["run", "models"],
     options: [
       OptionSpec("udp", "PORT[:REPLYPORT]", "answer 64-byte reports on a loopback UDP port; 0 chooses one"),
       OptionSpec("uhid", nil, "be a USB key of this computer's kernel (needs root and the module uhid)"),
