@@ -9,14 +9,20 @@ SWIFT ?= swift
 PREFIX ?= /usr/local
 export SWIFT_BACKTRACE ?= color=no
 
-.PHONY: help kernel card demo build release test check format ci-full packages clean
+.PHONY: help kernel card demo build release install deb reproducible test check format interface completions ci-full \
+  packages clean
 
 help:
 	@echo 'make demo      set up what is missing, build, and run the whole job on the built-in virtual key'
 	@echo 'make test      set up what is missing, build, and run the tests'
-	@echo 'make check     format, licence headers, force-unwraps'
+	@echo 'make check     format, licence headers, force-unwraps; help, man pages and completions agree'
 	@echo 'make format    put every Swift file into the house format'
+	@echo 'make interface man pages and completions say what the program says'
 	@echo 'make release   an optimised sealkey with a static Swift runtime'
+	@echo 'make install   puts that, man pages and completions under $$DESTDIR$$PREFIX (/usr/local)'
+	@echo 'make deb       a package for this Debian release'
+	@echo 'make reproducible  builds both twice, in different folders, and compares the bytes'
+	@echo 'make completions   bash, zsh and fish themselves complete what they should'
 	@echo 'make kernel    the whole job on a real kernel, in a throw-away virtual machine'
 	@echo 'make card      the virtual key as a contactless card, through a real pcscd'
 	@echo 'make ci-full   everything slow: sanitizers, clean machine, sweeps'
@@ -29,7 +35,16 @@ build: packages
 	@$(SWIFT) build --product sealkey -Xswiftc -warnings-as-errors
 
 release: packages
-	@$(SWIFT) build -c release --static-swift-stdlib --product sealkey
+	@Tools/release.sh
+
+install:
+	@PREFIX=$(PREFIX) Tools/install.sh
+
+deb: release
+	@Tools/deb.sh
+
+reproducible: packages
+	@Tools/reproducible.sh
 
 demo: build
 	@.build/debug/sealkey demo
@@ -42,8 +57,16 @@ check:
 	@$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
 	@Tools/check-headers.sh
 	@Tools/check-unwraps.sh
-	@if [ -x .build/debug/sealkey ]; then .build/debug/sealkey matrix check; \
-	else echo 'matrix: not checked before sealkey is built'; fi
+	@Tools/check-man.sh
+	@if [ -x .build/debug/sealkey ]; then .build/debug/sealkey matrix check && Tools/interface.py --check; \
+	else echo 'matrix, interface: not checked before sealkey is built'; fi
+
+interface: build
+	@Tools/interface.py
+
+completions: build
+	@Tools/install-packages.sh integration
+	@Tests/Integration/completions.sh
 
 format:
 	@$(SWIFT) format --in-place --recursive Package.swift Sources Tests

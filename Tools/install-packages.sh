@@ -36,6 +36,13 @@ integration=(
   'kmod|prepares its modules'
   'xz-utils|unpacks it'
   'openssh-client|ssh-keygen, an independent user of keys'
+  'tmux|a terminal for the tests of completions'
+  'zsh|a shell with completions of its own'
+  'fish|a shell with completions of its own'
+  'mandoc|checks the man pages'
+  'man-db|shows them'
+  'lintian|checks the Debian package'
+  'dpkg-dev|makes it'
 )
 case $group in
   build) wanted=("${build[@]}") ;;
