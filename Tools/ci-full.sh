@@ -34,9 +34,18 @@ swift run -c release --package-path Benchmarks --scratch-path .build/benchmarks 
 step 'the key as a card, and sealkey on a card reader, through a real pcscd'
 make card
 
+step 'two builds give the same bytes; the package is clean'
+Tools/reproducible.sh
+make deb
+lintian --fail-on error,warning "$(Tools/deb.sh)"
+
 command -v debootstrap >/dev/null || apt-get install -y -q --no-install-recommends debootstrap
 for release in bookworm trixie; do
   step "clean Debian $release: make demo, make test, both twice"
   Tools/clean-room.sh "$release" bash -ec 'make demo && make demo && make test && make test'
+done
+for release in bookworm trixie; do
+  step "clean Debian $release: the package is built, installed and used"
+  Tools/clean-room.sh "$release" Tools/try-package.sh
 done
 step 'all of ci-full passed'
