@@ -40,15 +40,18 @@ fi
 
 room=$(mktemp -d "$rooms/run-XXXXXX")
 cleanup() {
-  for m in proc dev sys "${toolchain#/}"; do umount -l "$room/$m" 2>/dev/null || true; done
-  rm -rf "$room"
+  for m in proc dev sys "${toolchain#/}"; do umount -R -l "$room/$m" 2>/dev/null || true; done
+  # Whatever is still mounted there is not the room's.
+  rm -rf --one-file-system "$room"
 }
 trap cleanup EXIT
 cp -a "$base/." "$room/"
 mkdir -p "$room$toolchain" "$room/src"
 mount --bind "$toolchain" "$room$toolchain"
 mount -t proc proc "$room/proc"
-mount --bind /dev "$room/dev"
+# With /dev/pts and /dev/shm; what is unmounted there stays mounted here.
+mount --rbind /dev "$room/dev"
+mount --make-rslave "$room/dev"
 cp /etc/resolv.conf "$room/etc/resolv.conf" 2>/dev/null || true
 cp /etc/apt/apt.conf "$room/etc/apt/" 2>/dev/null || true
 cp /etc/apt/apt.conf.d/* "$room/etc/apt/apt.conf.d/" 2>/dev/null || true
@@ -58,7 +61,9 @@ cp -L /etc/ssl/certs/ca-certificates.crt "$room/etc/ssl/certs/ca-certificates.cr
 git clone -q . "$room/src/sealkey"
 corpus=${SEALKEY_CORPUS:-../shared/corpus}
 if [ -d "$corpus" ]; then mkdir -p "$room/src/shared" && cp -r "$corpus" "$room/src/shared/corpus"; fi
+# What the tests are told by the one who runs them.
+settings=$(env | grep -E '^(CI|SEALKEY_(FULL|SLOWNESS)|VM_LIMIT)=' || true)
 proxies=$(env | grep -iE '^(https?_proxy|no_proxy|pip_[a-z_]*|ssl_cert_[a-z]*|requests_ca_bundle)=' || true)
-pass=(); [ -z "$proxies" ] || mapfile -t pass <<<"$proxies"
+pass=(); [ -z "$proxies$settings" ] || mapfile -t pass <<<"$(printf '%s\n' $settings; echo "$proxies")"
 env -i "${pass[@]}" PATH="$toolchain/usr/bin:/usr/sbin:/usr/bin:/sbin:/bin" HOME=/root LANG=C.UTF-8 \
   chroot "$room" bash -c 'cd /src/sealkey && exec "$@"' clean-room "$@"
