@@ -4,13 +4,18 @@
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 # Two builds of the same sources in different folders, and whether they gave the same bytes: the program and the package.
+#
+#   Tools/reproducible.sh [FOLDER]      a FOLDER that is given is used and kept
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+work=${1:-}
+if [ -z "$work" ]; then
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+fi
 for place in one another/and/deeper; do
-  git clone -q . "$work/$place"
+  [ -d "$work/$place" ] || git clone -q . "$work/$place"
   (cd "$work/$place" && Tools/release.sh >"$work/log" 2>&1) || { tail -n 20 "$work/log" >&2; exit 1; }
 done
 bad=0

@@ -70,6 +70,10 @@ def all_runs(program, house):
 
         key = ["--key", "virtual", "--data-dir", folder / "data"]
         estate = ["--estate", "6F9619FF-8B86-4D01-B42D-00CF4FC964FF", "--epoch", "1", "--head", ""]
+        run("list")
+        run("virtual", "models")
+        run("commitment", "identity.delete.v1", f"nonce={'00' * 32}")
+        run("inspect", "a0")
         run("help")
         run("help", "tap")
         run("help", "reset")
