@@ -8,6 +8,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-swift build -c release --static-swift-stdlib --product sealkey --debug-info-format none \
+swift build -c release --static-swift-stdlib --product sealkey -debug-info-format none \
   -Xswiftc -file-prefix-map -Xswiftc "$PWD=/usr/src/sealkey" \
   -Xcc "-ffile-prefix-map=$PWD=/usr/src/sealkey" "$@"
