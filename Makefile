@@ -9,7 +9,7 @@ SWIFT ?= swift
 PREFIX ?= /usr/local
 export SWIFT_BACKTRACE ?= color=no
 
-.PHONY: help kernel card demo build release install deb reproducible test check format interface completions ci-full \
+.PHONY: help kernel card demo build release install deb reproducible test check format interface completions docs ci-full \
   packages clean
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo 'make install   puts that, man pages and completions under $$DESTDIR$$PREFIX (/usr/local)'
 	@echo 'make deb       a package for this Debian release'
 	@echo 'make reproducible  builds both twice, in different folders, and compares the bytes'
+	@echo 'make docs      documentation of every module, into .build/docs'
 	@echo 'make completions   bash, zsh and fish themselves complete what they should'
 	@echo 'make kernel    the whole job on a real kernel, in a throw-away virtual machine'
 	@echo 'make card      the virtual key as a contactless card, through a real pcscd'
@@ -63,6 +64,9 @@ check:
 
 interface: build
 	@Tools/interface.py
+
+docs: build
+	@Tools/docs.sh
 
 completions: build
 	@Tools/install-packages.sh integration

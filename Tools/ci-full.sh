@@ -34,6 +34,15 @@ swift run -c release --package-path Benchmarks --scratch-path .build/benchmarks 
 step 'the key as a card, and sealkey on a card reader, through a real pcscd'
 make card
 
+step 'documentation: every link leads somewhere'
+make docs
+
+step 'what commands print: nothing that the schemas do not name'
+kept=$(mktemp -d)
+SEALKEY_KEEP_JSON=$kept swift test --skip-build -Xswiftc -warnings-as-errors --filter sealkeyTests
+"$python" Tools/schemas.py --strict "$kept"
+rm -rf "$kept"
+
 step 'two builds give the same bytes; the package is clean'
 Tools/reproducible.sh
 make deb
