@@ -39,7 +39,7 @@ make docs
 
 step 'what commands print: nothing that the schemas do not name'
 kept=$(mktemp -d)
-SEALKEY_KEEP_JSON=$kept swift test --skip-build -Xswiftc -warnings-as-errors --filter sealkeyTests
+SEALKEY_KEEP_JSON=$kept Tools/test.sh --filter sealkeyTests
 "$python" Tools/schemas.py --strict "$kept"
 rm -rf "$kept"
 

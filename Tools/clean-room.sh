@@ -60,6 +60,8 @@ cp /etc/apt/apt.conf.d/* "$room/etc/apt/apt.conf.d/" 2>/dev/null || true
 cp -L /etc/ssl/certs/ca-certificates.crt "$room/etc/ssl/certs/ca-certificates.crt" 2>/dev/null || true
 git clone -q . "$room/src/sealkey"
 corpus=${SEALKEY_CORPUS:-../shared/corpus}
+# Files that the command is to find in /src.
+for file in ${SEALKEY_ROOM_FILES:-}; do cp "$file" "$room/src/"; done
 if [ -d "$corpus" ]; then mkdir -p "$room/src/shared" && cp -r "$corpus" "$room/src/shared/corpus"; fi
 # What the tests are told by the one who runs them.
 settings=$(env | grep -E '^(CI|SEALKEY_(FULL|SLOWNESS)|VM_LIMIT)=' || true)
