@@ -38,6 +38,7 @@ find "$root/usr/share/man" -type l | while read -r link; do
 done
 doc=$root/usr/share/doc/sealkey
 install -D -m 644 Packaging/copyright "$doc/copyright"
+install -D -m 644 Packaging/lintian-overrides "$root/usr/share/lintian/overrides/sealkey"
 gzip -9nc CHANGELOG.md >"$doc/changelog.gz"
 cat <<CHANGES | gzip -9nc >"$doc/changelog.Debian.gz"
 sealkey ($version) unstable; urgency=medium
