@@ -14,6 +14,7 @@ Without --check it writes completions/ and, in man/*.1, whatever stands between 
 import json
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -517,6 +518,46 @@ def man(table, pages):
     return out
 
 
+# the documents
+
+
+def documents(table):
+    """Command lines in the documents that are no commands of the program, and options in man pages that are none."""
+    verbs = {verb.name: verb for verb in table.verbs}
+    faults = []
+    pages = [*HOUSE.glob("*.md"), *HOUSE.glob("docs/*.md"), *HOUSE.glob("matrix/*.md")]
+    for path in sorted(pages):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            found = [line.strip()] if re.match(r"    (\$ )?sealkey ", line) else re.findall(r"`(sealkey [^`]*)`", line)
+            for command in found:
+                try:
+                    words = shlex.split(command.removeprefix("$ "), comments=True)[1:]
+                except ValueError:
+                    continue
+                if fault := wrong(words, verbs, table.globals):
+                    faults.append(f"{path.relative_to(HOUSE)}, line {number}: {fault}")
+    known = {o["name"] for verb in table.verbs for o in verb.options} | {"version"}
+    for path in sorted((HOUSE / "man").glob("*.[15]")):
+        for name in re.findall(r"\bFl Fl ([a-z0-9-]+)", path.read_text()):
+            if name not in known:
+                faults.append(f"{path.relative_to(HOUSE)}: there is no option --{name}")
+    return faults
+
+
+def wrong(words, verbs, options):
+    if not words or not re.fullmatch(r"[a-z-]+", words[0]) or words[0].startswith("-"):
+        return None
+    verb = verbs.get(words[0])
+    if not verb:
+        return f"there is no command '{words[0]}'"
+    word = words[1] if len(words) > 1 else None
+    if verb.words and word and re.fullmatch(r"[a-z-]+", word) and not word.startswith("-") and word not in verb.words:
+        return f"there is no '{words[0]} {word}'"
+    allowed = {f"--{o['name']}" for o in verb.options_of(word)}
+    return next((f"'{w}' does not go with '{words[0]}'" for w in words
+                 if w.startswith("--") and w.split("=")[0] not in allowed), None)
+
+
 def main():
     arguments = sys.argv[1:]
     check = "--check" in arguments
@@ -535,6 +576,10 @@ def main():
         else:
             path.write_text(text := wanted[path])
             print(f"interface: wrote {path.relative_to(HOUSE)}")
+    faults = documents(table)
+    for fault in faults:
+        print(f"interface: {fault}")
+    stale = stale or faults
     if check and not stale:
         print(f"interface: help, man pages and completions agree on {len(table.verbs)} commands")
     sys.exit(1 if check and stale else 0)
