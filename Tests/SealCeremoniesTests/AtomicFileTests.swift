@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// Files are whole, private where they hold secrets, and never half-written.
-@Suite struct AtomicFileTests {
+@Suite(.programs) struct AtomicFileTests {
   @Test func writesReadsAndReplaces() throws {
     let folder = try TemporaryFolder()
     let path = "\(folder.path)/file"

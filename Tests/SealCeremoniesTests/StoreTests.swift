@@ -11,7 +11,7 @@ import Testing
 import WebAuthnCore
 
 /// What this computer keeps: it only grows, pins hold, and a file is whole or not there.
-@Suite struct StoreTests {
+@Suite(.programs) struct StoreTests {
   private func empty() throws -> (TemporaryFolder, LocalStore) {
     let folder = try TemporaryFolder()
     return (folder, LocalStore(path: "\(folder.path)/a/data", patience: 200))

@@ -4,12 +4,13 @@
 
 import CTAPWire
 import CryptoCore
+import TestSupport
 import Testing
 import WebAuthnCore
 
 @testable import VirtualAuthenticator
 
-@Suite("Profiles")
+@Suite("Profiles", .programs)
 struct ProfileTests {
   @Test("names are unique, and find their profile")
   func names() {

@@ -4,11 +4,12 @@
 
 import CTAPWire
 import Glibc
+import TestSupport
 import Testing
 import VirtualAuthenticator
 
 /// An independent client, PyPI's `fido2`, drives the virtual key over UDP.
-@Suite("Independent client")
+@Suite("Independent client", .programs)
 struct PythonClientTests {
   static let scenarios: [(scenario: String, profile: String)] = [
     ("hid", "virtual"), ("info", "virtual"), ("ceremonies", "virtual"), ("pin", "virtual"), ("pin_block", "virtual"),

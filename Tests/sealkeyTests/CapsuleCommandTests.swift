@@ -7,7 +7,7 @@ import Testing
 import WebAuthnCore
 
 /// A whole made-up estate, and what the program says of it.
-@Suite struct CapsuleCommandTests {
+@Suite(.programs) struct CapsuleCommandTests {
   @Test(
     arguments: [
       ("sealed", "active"), ("overdue", "overdue"), ("claimed", "warning"), ("open", "claimOpen"),

@@ -7,7 +7,7 @@ import Testing
 import WebAuthnCore
 
 /// What a person does with a key that is not Seal's business: PIN, passkeys, fingerprints, settings.
-@Suite struct CareCommandTests {
+@Suite(.programs) struct CareCommandTests {
   let folder: TemporaryFolder
   let key: [String]
 

@@ -8,7 +8,7 @@ import Testing
 import WebAuthnCore
 
 /// Other people's programs check our output.
-@Suite struct IndependentVerifierTests {
+@Suite(.programs) struct IndependentVerifierTests {
   static let here = #filePath.split(separator: "/").dropLast(2).joined(separator: "/")
 
   @Test(.enabled(if: Program.python != nil || Program.isCI, "set SEALKEY_PYTHON, or run make test"))

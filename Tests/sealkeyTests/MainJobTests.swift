@@ -8,7 +8,7 @@ import VirtualAuthenticator
 import WebAuthnCore
 
 /// The command line as a person uses it, on the built-in virtual key.
-@Suite struct MainJobTests {
+@Suite(.programs) struct MainJobTests {
   private func json(_ result: Program.Result) throws -> JSONValue { try JSONReader.parse(Array(result.out.utf8)) }
 
   @Test func demoDoesTheWholeJob() throws {

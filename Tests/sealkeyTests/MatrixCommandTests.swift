@@ -7,7 +7,7 @@ import Testing
 import WebAuthnCore
 
 /// The matrix from the command line, on the virtual key.
-@Suite("matrix command") struct MatrixCommandTests {
+@Suite("matrix command", .programs) struct MatrixCommandTests {
   @Test("a practice run: kept apart, verified, refused by the sheet under any name")
   func practice() throws {
     let temporary = try TemporaryFolder()

@@ -7,7 +7,7 @@ import Testing
 import WebAuthnCore
 
 /// Where results go: known to be possible before anybody touches a key.
-@Suite struct OutputTests {
+@Suite(.programs) struct OutputTests {
   let folder: TemporaryFolder
   let common: [String]
 

@@ -7,7 +7,7 @@ import Testing
 import WebAuthnCore
 
 /// What people do with each other and with their keys, from the command line.
-@Suite struct PeopleCommandTests {
+@Suite(.programs) struct PeopleCommandTests {
   @Test func aLifeOfAnIdentity() throws {
     let folder = try TemporaryFolder()
     func path(_ name: String) -> String { "\(folder.path)/\(name)" }

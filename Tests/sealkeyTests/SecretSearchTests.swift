@@ -14,7 +14,7 @@ import WebAuthnCore
 
 /// After a key was registered for somebody else, nothing of what was secret is left: not in the memory of the program as
 /// it ends, not in its files, not in what it printed.
-@Suite struct SecretSearchTests {
+@Suite(.programs) struct SecretSearchTests {
   static let hasGDB: Bool =
     (try? Program.run("gdb", ["--batch", "-nx", "-ex", "run", "--args", "true"]))
     .map { $0.code == 0 && $0.out.contains("exited normally") } ?? false

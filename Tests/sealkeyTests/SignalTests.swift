@@ -9,7 +9,7 @@ import Testing
 import VirtualAuthenticator
 
 /// Ctrl-C and SIGTERM, at any moment of a touch wait.
-@Suite("Signals", .serialized)
+@Suite("Signals", .serialized, .programs)
 struct SignalTests {
   @Test("the key hears CANCEL, the program ends with 130, and the key answers the next command")
   func atAnyMoment() async throws {

@@ -7,7 +7,7 @@ import Testing
 import WebAuthnCore
 
 /// A key for somebody else, as a person makes and tries one.
-@Suite struct SponsorCommandTests {
+@Suite(.programs) struct SponsorCommandTests {
   @Test func sponsorAndUnlock() throws {
     let folder = try TemporaryFolder()
     let key = ["--key", "virtual", "--data-dir", "\(folder.path)/key"]

@@ -8,7 +8,7 @@ import Testing
 import WebAuthnCore
 
 /// The local store as a person meets it, and what is left of it when a program is killed in the middle of a write.
-@Suite struct StoreCommandTests {
+@Suite(.programs) struct StoreCommandTests {
   @Test func importListPinExport() throws {
     let folder = try TemporaryFolder()
     let data = ["--data-dir", "\(folder.path)/data"]

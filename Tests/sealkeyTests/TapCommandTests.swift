@@ -7,7 +7,7 @@ import Testing
 import WebAuthnCore
 
 /// The tap that releases, as a person makes it, in a made-up estate whose claim has just opened.
-@Suite struct TapCommandTests {
+@Suite(.programs) struct TapCommandTests {
   /// An estate with everybody's computer.
   private struct Estate {
     let folder: TemporaryFolder
