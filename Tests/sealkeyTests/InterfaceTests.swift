@@ -8,7 +8,7 @@ import Testing
 import WebAuthnCore
 
 /// The table of commands against what the program does and says.
-@Suite struct InterfaceTests {
+@Suite(.programs) struct InterfaceTests {
   let table: JSONValue
 
   init() throws { table = try Sealkey.run(["help"]).json }
