@@ -183,7 +183,7 @@ extension Invocation {
     guard let profile = ModelProfile.named(model ?? "virtual") else {
       throw UsageError.badValue(
         option: "--key", value: "virtual:\(model ?? "")",
-        wanted: "a model of: " + ModelProfile.builtIn.map(\.name).joined(separator: ", "))
+        wanted: "a model of: " + ModelProfile.all.map(\.name).joined(separator: ", "))
     }
     let how = options["virtual-touch"] ?? "auto"
     let policy: TouchControl.Policy

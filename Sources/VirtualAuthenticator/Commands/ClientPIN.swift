@@ -153,6 +153,7 @@ extension KeyCore {
   private func checkPIN(
     _ pin: PINProtocol, _ pinHashEnc: [UInt8], _ secret: borrowing SecretBytes
   ) throws(CTAPStatus) {
+    if profile.quirks.contains(.callsRightPINWrong) { throw .pinInvalid }
     facts.pinRetries -= 1
     try save()
     var right = false

@@ -48,10 +48,10 @@ extension KeyCore {
 
   /// The next value of the signature counter, kept before it is used: a counter must never go back.
   func nextSignatureCount() throws(CTAPStatus) -> UInt32 {
-    guard profile.counter == .global else { return 0 }
+    guard profile.counter != .zero else { return 0 }
     facts.signatures &+= 1
     try save()
-    return facts.signatures
+    return profile.counter == .falling ? .max - facts.signatures : facts.signatures
   }
 
   /// Authenticator data (WebAuthn level 3 section 6.1).
@@ -64,8 +64,10 @@ extension KeyCore {
     if userVerified { flags.insert(.userVerified) }
     if !attested.isEmpty { flags.insert(.attestedCredentialData) }
     if !extensions.isEmpty { flags.insert(.extensionData) }
+    present(&flags)
     let counter = (0..<4).map { UInt8(count >> (24 - 8 * UInt32($0)) & 0xFF) }
-    return rpIdHash + [flags.rawValue] + counter + attested + (extensions.isEmpty ? [] : encoded(extensions))
+    return rpIdHash + [flags.rawValue] + counter + attested
+      + (extensions.isEmpty ? unannouncedBytes : encoded(extensions))
   }
 
   private func encoded(_ extensions: [(String, CBORValue)]) -> [UInt8] {

@@ -127,6 +127,7 @@ extension KeyCore {
 
   /// CredRandomWithUV or CredRandomWithoutUV of a credential.
   func credRandom(_ credential: OpenCredential, userVerified: Bool) throws(CTAPStatus) -> SecretBytes {
+    if profile.quirks.contains(.forgetfulSecret) { return SecretBytes.random(count: 32) }
     let withUv = userVerified && !profile.quirks.contains(.singleCredRandom)
     do {
       return try CredentialHandle.derive(

@@ -83,15 +83,15 @@ extension KeyCore {
   ) throws(CTAPStatus) -> [UInt8] {
     var outputs: [(String, CBORValue)] = []
     if pending.extensions.credBlob { outputs.append(("credBlob", .bytes(credential.stored?.credBlob ?? []))) }
-    if let hmac = pending.extensions.hmac, credential.traits.contains(.hmacSecret) {
+    if let hmac = pending.extensions.hmac, credential.traits.contains(.hmacSecret), !profile.quirks.contains(.noSecret)
+    {
       let random = try credRandom(credential, userVerified: pending.userVerified)
       outputs.append(("hmac-secret", .bytes(try hmac.output(credRandom: random))))
     }
     let authData = authenticatorData(
-      rpIdHash: SHA256.hash(Array(pending.rpId.utf8)), userPresent: pending.userPresent,
+      rpIdHash: presentedHash(ofRPID: pending.rpId), userPresent: pending.userPresent,
       userVerified: pending.userVerified, count: try nextSignatureCount(), extensions: outputs)
-    let signature: [UInt8]
-    do { signature = try credential.key.signature(for: authData + pending.clientDataHash) } catch { throw .other }
+    let signature = try presentedSignature(by: credential, for: authData + pending.clientDataHash)
     let wantsBlobKey = pending.extensions.largeBlobKey == true && credential.traits.contains(.largeBlobKey)
     return CBORValue.encode(
       .intMap([

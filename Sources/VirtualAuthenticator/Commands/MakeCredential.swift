@@ -111,9 +111,11 @@ extension KeyCore {
 
     let made: OpenCredential
     do {
-      made = try CredentialHandle.create(
-        algorithm, rpIdHash: rpIdHash, protection: protection, traits: traits, length: profile.credentialIdLength,
-        under: state.secret)
+      made = try presentable { () throws(CryptoError) in
+        try CredentialHandle.create(
+          presented(algorithm), rpIdHash: rpIdHash, protection: protection, traits: traits,
+          length: profile.credentialIdLength, under: state.secret)
+      }
     } catch { throw .other }
 
     let blobFits = c.wantsRk && (extensions.credBlob?.count ?? 0) <= (profile.info.maxCredBlobLength ?? 0)
@@ -123,7 +125,9 @@ extension KeyCore {
 
     var outputs: [(String, CBORValue)] = []
     if extensions.credBlob != nil { outputs.append(("credBlob", .bool(blobFits))) }
-    if extensions.protection != nil { outputs.append(("credProtect", .int(Int(protection.rawValue)))) }
+    if extensions.protection != nil || profile.quirks.contains(.unaskedExtension) {
+      outputs.append(("credProtect", .int(Int(protection.rawValue))))
+    }
     if extensions.hmacSecret { outputs.append(("hmac-secret", .bool(true))) }
     if extensions.minPinLength, facts.minPINLengthRPIDs.contains(c.rpId) {
       outputs.append(("minPinLength", .int(facts.minPINLength)))
@@ -135,7 +139,7 @@ extension KeyCore {
 
     let attested =
       profile.info.aaguid + [UInt8(truncatingIfNeeded: made.id.count >> 8), UInt8(made.id.count & 0xFF)] + made.id
-      + CBORValue.encode(made.key.cose())
+      + presentedCOSE(made)
     let authData = authenticatorData(
       rpIdHash: rpIdHash, userPresent: c.userPresent, userVerified: c.userVerified,
       count: try nextSignatureCount(), attested: attested, extensions: outputs)
@@ -182,6 +186,15 @@ extension KeyCore {
           .textMap([
             ("alg", .int(-7)), ("sig", .bytes(try attestation.signature(for: message))),
             ("x5c", .array([.bytes(attestation.certificate)])),
+          ])
+        )
+      case .filledNone: return ("none", .textMap([("alg", .int(-7))]))
+      case .brokenCertificate:
+        return (
+          "packed",
+          .textMap([
+            ("alg", .int(-7)), ("sig", .bytes(try attestation.signature(for: message))),
+            ("x5c", .array([.bytes(brokenCertificate)])),
           ])
         )
       case .selfSigned:

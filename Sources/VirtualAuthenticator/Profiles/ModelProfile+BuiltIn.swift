@@ -6,14 +6,17 @@ import CTAPWire
 import WebAuthnCore
 
 extension ModelProfile {
-  /// Every built-in profile.
+  /// Every built-in profile of a key as it should be; see ``faulty`` for the others.
   public static let builtIn: [ModelProfile] = [
     .virtual, .final, .u2f, .ctap20, .alwaysUv, .small, .medium, .noHMACSecret, .protocol1, .protocol2, .biometric,
     .enterprise, .nonCanonical, .selfAttestation, .unknownAttestation, .withoutDiscoverable,
   ]
 
   /// The built-in profile of that name.
-  public static func named(_ name: String) -> ModelProfile? { builtIn.first { $0.name == name } }
+  public static func named(_ name: String) -> ModelProfile? { all.first { $0.name == name } }
+
+  /// Those that are as a key should be, and those with a fault.
+  public static var all: [ModelProfile] { builtIn + faulty }
 
   /// The usual one: CTAP 2.1 and U2F, everything on, and the preview commands beside the final ones, as keys do that
   /// want to serve older programs.

@@ -17,6 +17,10 @@ public struct ModelProfile: Sendable {
     case none
     /// A format no standard knows, with a statement of its own.
     case unknown(format: String)
+    /// D8: `none`, with a statement all the same.
+    case filledNone
+    /// D9: `packed` with a certificate that no reader takes.
+    case brokenCertificate
   }
 
   /// What signature counters do.
@@ -25,6 +29,8 @@ public struct ModelProfile: Sendable {
     case global
     /// Always zero, as keys without a counter say.
     case zero
+    /// D10: one less each time.
+    case falling
   }
 
   /// A short name, for the command line.

@@ -65,4 +65,49 @@ public enum Quirk: String, Sendable, Hashable, CaseIterable {
   case endlessAssertions
   /// Hostile: a touch wait never ends, whatever the deadline; keepalives go on.
   case endlessKeepalives
+
+  // In the data: what a verifier meets after the ceremony has worked.
+
+  /// The algorithm asked for is ignored: credentials are Ed25519 ones (D14).
+  case ignoresAlgorithm
+  /// Credentials are on P-384, under the name of ES256.
+  case otherCurve
+  /// D3: a leading zero of x is left out: 31 bytes.
+  case shortX
+  /// A zero stands before y: 33 bytes.
+  case longY
+  /// D4: x begins with a zero byte.
+  case leadingZeroX
+  /// D5: Ed25519 under text where numbers belong, in a map that says it holds one pair less.
+  case textCOSE
+  /// D1: a needless zero before r.
+  case paddedSignature
+  /// D1b: a byte after the signature.
+  case signatureTail
+  /// D1b: a third number in the signature.
+  case thirdInteger
+  /// D2, D12: r or s is shorter than 32 bytes.
+  case shortSignature
+  /// Assertions are signed with another key.
+  case foreignSignature
+  /// D6: bytes that no flag announces follow the authenticator data.
+  case unannouncedBytes
+  /// D7: an extension that nobody asked for, after the public key.
+  case unaskedExtension
+  /// D11: assertions say that they are backed up, without being eligible for it.
+  case backedUpWithoutEligibility
+  /// D11: assertions say that they may be backed up, the registration did not.
+  case backupEligibilityChanges
+  /// D15: assertions are for an AppID of U2F, not for the relying party.
+  case assertsForAppID
+  /// Assertions do not say that somebody was there.
+  case noUserPresenceFlag
+  /// No answer says that the person was verified.
+  case noUserVerificationFlag
+  /// A PIN, right or wrong, is called wrong, and not counted.
+  case callsRightPINWrong
+  /// hmac-secret is promised, and no secret comes.
+  case noSecret
+  /// hmac-secret gives another secret each time.
+  case forgetfulSecret
 }

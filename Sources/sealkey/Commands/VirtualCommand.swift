@@ -34,7 +34,7 @@ extension Command {
   ) { invocation in
     switch try invocation.operand("run or models") {
     case "models":
-      let models = ModelProfile.builtIn
+      let models = ModelProfile.all
       return Outcome(
         text: models.map(\.name).joined(separator: "\n"),
         json: .object([("models", .array(models.map { .string($0.name) }))]))
