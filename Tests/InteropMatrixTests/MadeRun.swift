@@ -85,7 +85,12 @@ struct MadeRun {
     var attempt = StepRecord.Attempt(host: 0, clientDataJSON: made.json)
     attempt.exchanges = [
       .init(
-        request: [1] + CBORValue.encode(.intMap([(1, .bytes(made.hash))])),
+        request: [1]
+          + CBORValue.encode(
+            .intMap([
+              (1, .bytes(made.hash)), (2, .textMap([("id", .text(Seal.relyingPartyID))])),
+              (4, .array([.textMap([("alg", .int(-7)), ("type", .text("public-key"))])])),
+            ])),
         reply: [0]
           + CBORValue.encode(
             .intMap([(1, .text(a.format)), (2, .bytes(authData)), (3, a.statement)])))
@@ -105,7 +110,10 @@ struct MadeRun {
         .init(
           request: [2]
             + CBORValue.encode(
-              .intMap([(1, .text(Seal.relyingPartyID)), (2, .bytes(client.hash))])),
+              .intMap([
+                (1, .text(Seal.relyingPartyID)), (2, .bytes(client.hash)),
+                (3, .array([.textMap([("id", .bytes(a.credentialID)), ("type", .text("public-key"))])])),
+              ])),
           reply: [0]
             + CBORValue.encode(
               .intMap([

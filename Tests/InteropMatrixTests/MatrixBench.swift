@@ -30,16 +30,25 @@ struct MatrixBench: Sendable {
 
   func runner(
     _ change: (inout MatrixRunner.Options) -> Void = { _ in }, place: RunPlace? = nil,
+    typed: [UInt8]? = nil, drain: Duration = .seconds(60),
     save: @escaping @Sendable (RunRecord) throws -> Void = { _ in }
   ) -> MatrixRunner {
     var options = MatrixRunner.Options()
     change(&options)
-    let typed = typed
+    let typed = typed ?? self.typed
     return MatrixRunner(
       place ?? self.place, pin: { _ in SecretBytes(typed) },
-      timings: KeyTimings(touch: .seconds(60), command: .seconds(60), drain: .seconds(1)), options: options,
+      timings: KeyTimings(touch: .seconds(60), command: .seconds(60), drain: drain), options: options,
       tool: "sealkey test", save: save)
   }
 
   func run() async throws -> RunRecord { try await runner().run(at: 1_800_000_000) }
+
+  /// What two runs must agree in: everything but times and touches.
+  static func end(_ record: RunRecord) -> [String] {
+    let cells = record.cells
+    let evaluation = Evaluation(record)
+    return evaluation.findings.map { "\($0.step): \($0.cell) \($0.telemetry ?? "") \($0.notes)" } + cells.sheet
+      + cells.sponsored + cells.further.dropFirst(2)
+  }
 }

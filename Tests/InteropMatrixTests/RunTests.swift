@@ -53,8 +53,10 @@ import WebAuthnCore
     let bare = try await MatrixBench(hasPIN: false).run()
     #expect(bare.cells.sheet[2] == "no")
     #expect(bare.cells.sheet[8] == "verify: OK (flags=UP)")
-    #expect(Evaluation(bare).finding(.prfWithoutUV)?.cell == "– no PIN is set")
-    #expect(Evaluation(bare).finding(.prfAgain)?.mark == .works)
+    // Nobody was verified: the same secret again shows in the step that says so, and in no other.
+    #expect(Evaluation(bare).finding(.prfAgain)?.cell == "– no PIN is set")
+    #expect(Evaluation(bare).finding(.prfWithoutUV)?.cell == "✅")
+    #expect(bare.cells.further[3] == "without UV equal, protocol 1 equal, protocol 2 equal")
 
     let u2f = try await MatrixBench(.u2f, hasPIN: false).run()
     #expect(u2f.cells.sheet[2] == "no (U2F)")
@@ -80,6 +82,11 @@ import WebAuthnCore
       _ = try await bench.runner(save: { record in kept.withLock { $0 = record } }).run(at: 1_800_000_000)
     }
     #expect(bench.virtual.pinRetries == 7)
+    // The right one: the run ends as if there had been no other, and the tries are back.
+    let end = try await bench.runner(typed: MatrixBench.pin).run(
+      continuing: kept.withLock { $0 }, at: 1_800_000_000)
+    #expect(MatrixBench.end(end) == MatrixBench.end(try await MatrixBench().run()))
+    #expect(bench.virtual.pinRetries == 8 && bench.virtual.storedCredentials == 0)
   }
 
   @Test("a key pulled out at every step: what was done is kept, and the run goes on with the same key")

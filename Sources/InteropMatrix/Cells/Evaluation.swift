@@ -12,11 +12,11 @@ public struct Evaluation: Sendable {
   /// One finding for each step of the record, in the record's order.
   public private(set) var findings: [StepFinding] = []
   /// What was registered, by the step that did it.
-  private(set) var credentials: [MatrixStep: Credential] = [:]
+  var credentials: [MatrixStep: Credential] = [:]
   /// What getInfo said; nil for a U2F key.
   public let info: AuthenticatorInfo?
-  private let record: RunRecord
-  private var counters: [[UInt8]: UInt32] = [:]
+  let record: RunRecord
+  var counters: [[UInt8]: UInt32] = [:]
 
   /// A credential that Seal can use.
   struct Credential {
@@ -28,13 +28,18 @@ public struct Evaluation: Sendable {
     let clientDataHash: [UInt8]
   }
 
+  /// Whether the secret was made with user verification when the lock was made.
+  var enrolledVerified: Bool?
+
   /// How one try went.
-  private struct Outcome {
+  struct Outcome {
     var reason: String?
     var status: Int?
     var telemetry: String?
     var notes: [String] = []
     var isNotDone = false
+    /// Whether a secret came that opens the lock; nil without a secret.
+    var opensLock: Bool?
 
     static func failed(_ reason: String, status: Int? = nil, telemetry: String? = nil) -> Outcome {
       Outcome(reason: reason, status: status, telemetry: telemetry)
@@ -83,6 +88,7 @@ public struct Evaluation: Sendable {
     }
     for note in outcomes.flatMap(\.notes) where !finding.notes.contains(note) { finding.notes.append(note) }
     if done.count > 1, bad != nil { finding.notes.append("\(good.count) of \(done.count) tries worked") }
+    finding.opensLock = shown?.opensLock
     finding.touches = step.attempts.last?.touches
     finding.firstKeepalive = step.attempts.last?.firstKeepalive
     finding.duration = step.attempts.last?.duration
@@ -94,7 +100,9 @@ public struct Evaluation: Sendable {
     if step.step == .cancel { return cancelled(attempt) }
     var outcome =
       step.step.isRegistration ? registration(step.step, attempt, index) : assertion(step.step, attempt, index)
-    if outcome.reason == nil, let failure = attempt.failure, !outcome.notes.contains(failure) {
+    // The program's name for what the bytes already said.
+    let said = attempt.failure == "uvMissing" ? "userNotVerified" : attempt.failure
+    if outcome.reason == nil, let failure = attempt.failure, let said, !outcome.notes.contains(said) {
       outcome.notes.append(failure)
     }
     return outcome
@@ -103,7 +111,7 @@ public struct Evaluation: Sendable {
   // MARK: - The bytes
 
   /// The last exchange of a command; a reply with another status than 0 is an outcome already.
-  private func reply(
+  func reply(
     _ command: UInt8, _ attempt: StepRecord.Attempt
   ) -> (bytes: [UInt8], map: CBORItem, request: CBORItem)? {
     guard let last = attempt.exchanges.last(where: { $0.request.first == command }), last.reply.first == 0,
@@ -113,7 +121,7 @@ public struct Evaluation: Sendable {
     return (Array(last.reply.dropFirst()), map, request)
   }
 
-  private func refusal(_ command: UInt8, _ attempt: StepRecord.Attempt) -> Outcome {
+  func refusal(_ command: UInt8, _ attempt: StepRecord.Attempt) -> Outcome {
     guard let last = attempt.exchanges.last(where: { $0.request.first == command }), let status = last.reply.first
     else {
       return .failed(attempt.failure ?? "noAnswer", status: attempt.status)
@@ -139,7 +147,7 @@ public struct Evaluation: Sendable {
   }
 
   /// Whether the client data is this run's, and what was hashed is the client data.
-  private func clientDataFault(
+  func clientDataFault(
     _ step: MatrixStep, _ attempt: StepRecord.Attempt, _ index: Int, _ hashed: [UInt8]?
   ) -> String? {
     let id = step == .friend ? credentials[.register]?.id : nil
@@ -155,19 +163,22 @@ public struct Evaluation: Sendable {
   private mutating func registration(_ step: MatrixStep, _ attempt: StepRecord.Attempt, _ index: Int) -> Outcome {
     let object: [UInt8]
     var hashed: [UInt8]?
-    if let given = attempt.answer?.attestationObject {
+    var fault: String?
+    if info == nil, let given = attempt.answer?.attestationObject {
       object = given
     } else if let reply = reply(0x01, attempt) {
       guard let built = AttestationObject.build(makeCredentialReply: reply.map, in: reply.bytes) else {
         return .failed("badAnswer")
       }
       object = built
+      fault = RequestRules.fault(step, registration: reply.request)
       hashed = reply.request[1]?.bytes ?? []
     } else {
       return refusal(0x01, attempt)
     }
     let line = SealTelemetry.register(attestationObject: object)
-    if let fault = clientDataFault(step, attempt, index, hashed) { return .failed(fault, telemetry: line) }
+    fault = fault ?? clientDataFault(step, attempt, index, hashed)
+    if let fault { return .failed(fault, telemetry: line) }
     let seal: SealRegistration
     do { seal = try SealRegistration(attestationObject: object) } catch { return .failed(error.name, telemetry: line) }
     var outcome = Outcome(telemetry: line)
@@ -208,75 +219,7 @@ public struct Evaluation: Sendable {
     return notes
   }
 
-  private static func challenge(in json: [UInt8]) -> [UInt8] {
+  static func challenge(in json: [UInt8]) -> [UInt8] {
     (try? ClientData(parsing: json)).flatMap { Base64.decode($0.challenge, .url) } ?? []
   }
-
-  // MARK: - Assertion
-
-  private mutating func assertion(_ step: MatrixStep, _ attempt: StepRecord.Attempt, _ index: Int) -> Outcome {
-    let authData: [UInt8]
-    let signature: [UInt8]
-    var hashed: [UInt8]?
-    var named: [UInt8]?
-    if let answer = attempt.answer, let data = answer.authenticatorData, let given = answer.signature {
-      (authData, signature, named) = (data, given, answer.credentialID)
-    } else if let reply = reply(0x02, attempt) {
-      guard let data = reply.map[2]?.bytes, let given = reply.map[3]?.bytes else { return .failed("badAnswer") }
-      (authData, signature, named) = (data, given, reply.map[1]?["id"]?.bytes)
-      hashed = reply.request[2]?.bytes ?? []
-    } else {
-      return refusal(0x02, attempt)
-    }
-    guard let credential = credentials[step.usesPRFCredential ? .prfRegister : .register] else {
-      return .failed("noCredential")
-    }
-    let line = SealTelemetry.verify(
-      authenticatorData: authData, clientDataJSON: attempt.clientDataJSON, signature: signature,
-      publicKey: credential.publicKey, rpID: Seal.relyingPartyID)
-    if let fault = clientDataFault(step, attempt, index, hashed) { return .failed(fault, telemetry: line) }
-    if let named, named != credential.id { return .failed("credentialNotAllowed", telemetry: line) }
-    let verifier = AssertionVerifier(
-      rpID: Seal.relyingPartyID, challenge: Self.challenge(in: attempt.clientDataJSON), origins: [Seal.origin],
-      requiresUserVerification: canVerifyUser && step != .prfWithoutUV,
-      backupEligibleAtRegistration: credential.flags.contains(.backupEligible), lastSignCount: counters[credential.id])
-    let problems = verifier.problems(
-      authenticatorData: authData, clientDataJSON: attempt.clientDataJSON, signature: signature,
-      publicKey: .es256(credential.publicKey))
-    if authData.count >= 37 { counters[credential.id] = Self.counter(authData) }
-    guard line.hasPrefix("verify: OK") else {
-      return .failed(problems.first { !$0.isWarning }?.name ?? "contextViolation", telemetry: line)
-    }
-    var outcome = Outcome(telemetry: line, notes: problems.map(\.name))
-    if step.asksPRF { judgeSecret(step, attempt, authData, &outcome) }
-    return outcome
-  }
-
-  /// Whether a secret came, and whether it is the one of the enrolment.
-  private func judgeSecret(
-    _ step: MatrixStep, _ attempt: StepRecord.Attempt, _ authData: [UInt8], _ outcome: inout Outcome
-  ) {
-    let output = (try? AuthenticatorData(parsing: authData))?.extensions?["hmac-secret"]?.bytes
-    // One secret: 32 bytes, and a vector of 16 before it under protocol 2.
-    guard let output, output.count == 32 || output.count == 48, let opens = attempt.opensLock else {
-      outcome.reason = "prfMissing"
-      return
-    }
-    let isVerified = authData.count > 32 && AuthenticatorFlags(rawValue: authData[32]).contains(.userVerified)
-    switch step {
-    case .prfWithoutUV where !isVerified && canVerifyUser:
-      outcome.notes.append(
-        opens ? "same secret with verification and without" : "another secret without verification, as CTAP says")
-    case .secondHost where attempt.host == 0: outcome.reason = "sameComputer"
-    default: if !opens { outcome.reason = "wrongKey" }
-    }
-  }
-
-  private func cancelled(_ attempt: StepRecord.Attempt) -> Outcome {
-    if attempt.failure == "cancelled" { return Outcome() }
-    if attempt.failure == nil { return Outcome(reason: "the touch came first", isNotDone: true) }
-    return refusal(0x02, attempt)
-  }
-
-  private static func counter(_ data: [UInt8]) -> UInt32 { data[33..<37].reduce(0) { $0 << 8 | UInt32($1) } }
 }

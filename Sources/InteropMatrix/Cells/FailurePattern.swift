@@ -20,6 +20,9 @@ public enum FailurePattern {
     "unsupportedCurve": "The key made a credential on another curve: exclude the model, or broaden what Seal takes.",
     "coordinateLength":
       "A coordinate is not 32 bytes long. Seal pads or trims it, so it works there; a strict reader refuses it.",
+    "malformedAuthData":
+      "The lengths in the authenticator data do not fit: a credential ID longer than WebAuthn allows, or bytes cut off.",
+    "badAnswer": "This program's own, stricter reader did not take the answer; the cell says what Seal makes of it.",
     "oversizedCoordinate": "A coordinate is longer than 32 bytes even without leading zeros: no P-256 key.",
     "missingCoordinates": "The credential's public key is incomplete.",
     "badPublicKey": "The numbers are no point on the curve.",
@@ -65,6 +68,11 @@ public enum FailurePattern {
     "fido2Needed": "The key speaks only U2F.",
     "uvNotConfigured": "The key has no PIN and no fingerprint, and this needs one.",
     "challengeMismatch": "The answer is for another challenge.",
+    "requestMismatch": "The request is not what this step asks, so its answer shows nothing of it.",
+    "verificationNotShown":
+      "The key was to verify the person, and its answer does not say that it did (flag UV): note it.",
+    "otherPINProtocol": "The answer came over another PIN protocol than the one this step is about.",
+    "cancelIgnored": "The key did not answer when it was told to stop: it may blink on until its own time is over.",
     "clientDataMismatch": "The bytes that were hashed are not those of this run.",
   ]
 }

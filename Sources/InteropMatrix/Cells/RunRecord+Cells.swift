@@ -168,10 +168,10 @@ struct CellMaker {
   private var prfEquality: String {
     let steps: [MatrixStep] = [.prfAgain, .prfWithoutUV, .prfProtocol1, .prfProtocol2]
     let seen = steps.compactMap { step -> String? in
-      guard let found = record.steps.first(where: { $0.step == step }), let opens = found.attempts.last?.opensLock
-      else {
-        return nil
-      }
+      // A secret that came otherwise than the step says is none of that step's.
+      guard let found = evaluation.finding(step), let opens = found.opensLock,
+        found.reason == nil || found.reason == "wrongKey"
+      else { return nil }
       let names: [MatrixStep: String] = [
         .prfAgain: "again", .prfWithoutUV: "without UV", .prfProtocol1: "protocol 1", .prfProtocol2: "protocol 2",
       ]

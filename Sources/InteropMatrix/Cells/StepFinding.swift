@@ -50,6 +50,8 @@ public struct StepFinding: Sendable, Hashable {
   public var explanation: String?
   /// What is worth knowing although it works.
   public var notes: [String] = []
+  /// Whether the secret of the try that is shown opens the lock; nil without a secret.
+  var opensLock: Bool?
   /// Touches that the key was seen asking for in the last try.
   public var touches: Int?
   /// Milliseconds to the first sign that a touch is wanted.

@@ -42,9 +42,9 @@ extension RunRecord {
     for step in steps {
       guard let finding = evaluation.finding(step.step) else { continue }
       switch finding.reason {
-      case "challengeMismatch", "clientDataMismatch", "sameComputer":
+      case let reason? where Self.isForeign(reason):
         report.add(
-          .bad, finding.reason ?? "", step.step.title,
+          .bad, reason, step.step.title,
           "The answer does not belong to this run, or was moved to another step.")
       default: report.add(.note, "cell", step.step.title, finding.cell)
       }
@@ -56,6 +56,10 @@ extension RunRecord {
       .note, "observed", "record",
       "Touches, times, and whether a secret opened the lock are what the program saw: bytes do not prove them (\(times) tries)."
     )
+  }
+
+  private static func isForeign(_ reason: String) -> Bool {
+    ["challengeMismatch", "clientDataMismatch", "sameComputer", "requestMismatch"].contains(reason.prefix { $0 != "(" })
   }
 
   private func checkKey(_ report: inout VerificationReport) {

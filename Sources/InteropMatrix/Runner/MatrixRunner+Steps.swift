@@ -54,8 +54,8 @@ extension MatrixRunner {
       return "no secret to compare with"
     }
     switch step {
+    case .prfAgain: return evaluation.canVerifyUser ? nil : "no PIN is set"
     case .prfWithoutUV:
-      if !evaluation.canVerifyUser { return "no PIN is set" }
       return info.option("alwaysUv") == true ? "the key always verifies (alwaysUv)" : nil
     case .prfProtocol1, .prfProtocol2:
       guard let number = step.pinProtocol else { return nil }
@@ -92,7 +92,11 @@ extension MatrixRunner {
     let challenge = try record.challenge(step, attempt: index, credentialID: credential)
     var attempt = StepRecord.Attempt(host: host, clientDataJSON: clientData.json)
     var lock: [UInt8]?
-    let onTouch: @Sendable () -> Void = { key.cancel() }
+    let told = Locked<ContinuousClock.Instant?>(nil)
+    let onTouch: @Sendable () -> Void = {
+      told.withLock { $0 = .now }
+      key.cancel()
+    }
     log.begin(onTouch: step == .cancel ? onTouch : nil)
     do {
       if step.isRegistration {
@@ -107,10 +111,12 @@ extension MatrixRunner {
       // Ctrl-C, and a key that is gone, leave the step undone.
       try Task.checkCancellation()
       guard let named = error as? any NamedError else { throw error }
-      if case .transport(let below) = error as? SecurityKeyError, below.leavesTheStepUndone, step != .cancel {
-        throw error
-      }
+      if case .transport(let below) = error as? SecurityKeyError, below.leavesTheStepUndone { throw error }
       attempt.failure = named.name
+      // A key that was told to stop says so at once; one that never does is given up when its time is over.
+      if named.name == "cancelled", let told = told.withLock({ $0 }), .now - told >= timings.drain {
+        attempt.failure = "cancelIgnored"
+      }
       attempt.status = named.status
       return (attempt, named, nil)
     }

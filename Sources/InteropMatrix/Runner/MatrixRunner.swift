@@ -73,7 +73,7 @@ public struct MatrixRunner: Sendable {
     let log = WireLog()
     var record = try await withKey(log) { key, facts in
       var record: RunRecord
-      if let begun, await isSame(key, facts, begun) {
+      if let begun, try await isSame(key, facts, begun) {
         record = begun
         record.steps.removeAll(where: Self.mayBeRepeated)
         progress(.resumed(stepsDone: record.steps.count))
@@ -111,7 +111,7 @@ public struct MatrixRunner: Sendable {
     guard !given.hosts.contains(where: { $0.mark == here.mark }) else { throw MatrixRunError.sameComputer }
     let log = WireLog()
     return try await withKey(log) { key, facts in
-      guard await isSame(key, facts, given) else { throw MatrixRunError.otherKey }
+      guard try await isSame(key, facts, given) else { throw MatrixRunError.otherKey }
       var record = given
       record.isSimulated = record.isSimulated || facts.isSimulated || place.isSimulated
       record.hosts.append(here)
@@ -172,18 +172,23 @@ public struct MatrixRunner: Sendable {
       do { count = try await key.passkeys(pin: pin).passkeys.count } catch let error as SecurityKeyError {
         // Some keys manage nothing although they say so (QUIRKS Q64); a refused PIN is another matter.
         if Self.endsTheRun(error) { throw error }
+        if case .transport(let below) = error, below.leavesTheStepUndone { throw error }
       }
     }
     return .init(info: info?.rawBytes ?? [], pinTries: tries, discoverable: count)
   }
 
   /// The same model, and a key that knows what was made on it.
-  private func isSame(_ key: SecurityKey, _ facts: KeyFacts, _ record: RunRecord) async -> Bool {
+  /// - Throws: a key that went away meanwhile: it is not another one for that.
+  private func isSame(_ key: SecurityKey, _ facts: KeyFacts, _ record: RunRecord) async throws -> Bool {
     let info = try? AuthenticatorInfo(parsing: record.before.info)
     guard facts.info?.aaguid == info?.aaguid, facts.info?.firmwareVersion == info?.firmwareVersion else { return false }
     let made = Evaluation(record).credentials.values.map { CredentialDescriptor(id: $0.id) }
     guard !made.isEmpty else { return true }
-    return (try? await key.find(made, rpID: Seal.relyingPartyID)) != nil
+    do { return try await key.find(made, rpID: Seal.relyingPartyID) != nil } catch {
+      if case .transport(let below) = error as? SecurityKeyError, below.leavesTheStepUndone { throw error }
+      return false
+    }
   }
 
   /// A step that a refused PIN stopped is done again when the run goes on.

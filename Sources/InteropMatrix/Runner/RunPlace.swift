@@ -39,8 +39,9 @@ public struct RunPlace: Sendable {
   }
 
   /// A virtual key in this process. It waits for the touch that is to be cancelled, and for no other.
-  public static func virtual(_ key: VirtualAuthenticator) -> RunPlace {
-    let socket = VirtualSocket(key)
+  /// - Parameter faults: what goes wrong, counted over all openings; a pulled plug takes the key's power with it.
+  public static func virtual(_ key: VirtualAuthenticator, faults: FaultScript = FaultScript()) -> RunPlace {
+    let socket = VirtualSocket(key, faults)
     var place = RunPlace(
       .reports(
         id: socket.id, name: "virtual key (\(key.profile.name))", kindName: "virtual", isSimulated: true,
@@ -65,14 +66,19 @@ public struct RunPlace: Sendable {
 final class VirtualSocket: Sendable {
   let id = "matrix-" + Random.bytes(8).map { String($0, radix: 16) }.joined()
   private let key: VirtualAuthenticator
+  private let faults: FaultScript
   private let hosts = HostList()
 
-  init(_ key: VirtualAuthenticator) { self.key = key }
+  init(_ key: VirtualAuthenticator, _ faults: FaultScript) {
+    self.key = key
+    self.faults = faults
+  }
+
   deinit { hosts.stopAll() }
 
   func plugIn() throws(TransportError) -> Int32 {
     do {
-      let (descriptor, host) = try VirtualKeyHost.inProcess(key)
+      let (descriptor, host) = try VirtualKeyHost.inProcess(key, faults: faults)
       hosts.add(host)
       return descriptor
     } catch { throw .system(call: "socketpair", errno: EIO) }
