@@ -90,6 +90,7 @@ public struct Prediction: Sendable {
     if let limit = profile.info.maxCredentialIdLength, limit < 80 { profile.info.maxCredentialIdLength = 80 }
     let virtual = try VirtualAuthenticator(profile: profile)
     let place = RunPlace.virtual(virtual)
+    var typed: [UInt8]?
     if (try? await Self.registerAndSignIn(place, nil)) != nil {
       outcome = .works
     } else {
@@ -107,8 +108,9 @@ public struct Prediction: Sendable {
       }
       try await Self.registerAndSignIn(place, pin)
       outcome = .worksWithPIN
+      typed = pin
     }
-    probes = try await Self.probes(place, virtual)
+    probes = try await Self.probes(place, virtual, typed)
     if let probes, probes > 100 {
       reasons.append("\(probes) commands look for one of 1,000 credentials")
     }
@@ -117,10 +119,13 @@ public struct Prediction: Sendable {
     }
   }
 
+  private static func provider(_ pin: [UInt8]?) -> PINProvider? {
+    pin.map { pin -> PINProvider in { @Sendable _ in SecretBytes(pin) } }
+  }
+
   private static func registerAndSignIn(_ place: RunPlace, _ pin: [UInt8]?) async throws {
     let key = SecurityKey(place.endpoint)
-    let provider: PINProvider? = pin.map { pin -> PINProvider in { @Sendable _ in SecretBytes(pin) }
-    }
+    let provider = provider(pin)
     do {
       let made = try await key.makeCredential(
         RegistrationRequest(
@@ -139,20 +144,31 @@ public struct Prediction: Sendable {
     }
   }
 
-  /// Commands for 1,000 ids of 64 bytes, from the longest list that the key is sent.
-  private static func probes(_ place: RunPlace, _ virtual: VirtualAuthenticator) async throws -> Int {
+  /// Commands for 1,000 ids of 64 bytes, from the longest list that the key is sent: silently, or, where a key
+  /// answers nobody unverified, in the sign-in itself.
+  private static func probes(_ place: RunPlace, _ virtual: VirtualAuthenticator, _ pin: [UInt8]?) async throws -> Int {
     virtual.log.clear()
     let key = SecurityKey(place.endpoint)
     let ids = (0..<72).map {
       CredentialDescriptor(id: [UInt8($0)] + [UInt8](repeating: 0x5A, count: 63))
     }
     _ = try? await key.find(ids, rpID: Seal.relyingPartyID)
+    if longestList(virtual) == 0 {
+      _ = try? await key.getAssertion(
+        AssertionRequest(
+          rpID: Seal.relyingPartyID, origin: Seal.origin, challenge: Random.bytes(32), allowList: ids),
+        pin: provider(pin))
+    }
     await key.close()
+    let most = max(1, longestList(virtual))
+    return (1000 + most - 1) / most
+  }
+
+  private static func longestList(_ virtual: VirtualAuthenticator) -> Int {
     let lists = virtual.log.entries.filter { $0.command == .getAssertion }.compactMap { entry in
       (try? CBORDecoder.decodeAll(Array(entry.request.dropFirst())))?[3]?.array?.count
     }
-    let most = max(1, lists.max() ?? 1)
-    return (1000 + most - 1) / most
+    return lists.max() ?? 0
   }
 }
 

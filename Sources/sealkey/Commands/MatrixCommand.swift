@@ -24,8 +24,14 @@ extension Command {
       OptionSpec("runs", "DIR", "the records of real keys (matrix/runs)"),
       OptionSpec("practice", "DIR", "where runs of virtual keys go (matrix/practice)"),
       OptionSpec("out", "FILE", "where the page goes", only: ["report", "atlas"]),
-      OptionSpec("metadata", "FILE", "the decoded payload of the FIDO Metadata Service", only: ["atlas", "verify"]),
-      OptionSpec("expired-ok", nil, "take metadata whose time is over", only: ["atlas"]),
+      OptionSpec("page", "FILE", "write the atlas as a page for a browser, too", only: ["atlas"]),
+      OptionSpec(
+        "metadata", "FILE", "the FIDO Metadata Service's signed BLOB, or its decoded payload",
+        only: ["atlas", "verify"]),
+      OptionSpec(
+        "root", "FILE", "the DER certificate that the BLOB's signer leads to, instead of FIDO's",
+        only: ["atlas", "verify"]),
+      OptionSpec("expired-ok", nil, "take metadata whose time is over", only: ["atlas", "verify"]),
     ],
     examples: [
       "sealkey matrix run --tester Ada", "sealkey matrix run --key virtual",
@@ -208,14 +214,19 @@ struct MatrixVerb {
     var lines: [String] = []
     var json: [JSONValue] = []
     var isGood = true
-    let metadata = try invocation.options["metadata"].map { try AtomicFile.read($0, limit: 64 << 20) }
+    let payload = try invocation.options["metadata"].map { try metadata($0).payload }
     for file in files {
       let bytes = try AtomicFile.read(file, limit: RunRecord.maximumSize)
       var roots: [Certificate] = []
-      if let metadata, let record = try? RunRecord(parsing: bytes), let info = Evaluation(record).info {
-        roots = try PublishedModel.roots(payload: metadata, aaguid: info.aaguid)
+      var warnings: [String] = []
+      if let payload, let record = try? RunRecord(parsing: bytes), let info = Evaluation(record).info {
+        roots = try PublishedModel.roots(payload: payload, aaguid: info.aaguid)
+        warnings = try PublishedModel.warnings(payload: payload, aaguid: info.aaguid)
       }
-      let report = RunRecord.verify(bytes, roots: roots)
+      var report = RunRecord.verify(bytes, roots: roots)
+      for warning in warnings {
+        report.add(.warning, "modelStatus", "key", "The metadata says of the model: \(warning).")
+      }
       lines += report.lines + [report.isGood ? "\(file): good." : "\(file): NOT good."]
       isGood = isGood && report.isGood
       json.append(
@@ -271,29 +282,8 @@ struct MatrixVerb {
   }
 }
 
-extension MatrixVerb {
-  func atlas() async throws -> Outcome {
-    let file = try invocation.required("metadata")
-    let out = try invocation.required("out")
-    let time = invocation.options.has("expired-ok") ? nil : invocation.now
-    let found = try PublishedModel.all(payload: AtomicFile.read(file, limit: 64 << 20), at: time)
-    invocation.say("Predicting \(found.models.count) models from published data. No hardware is touched.")
-    let predictions = await Atlas.predict(found.models)
-    let page = Atlas.markdown(predictions, number: found.number, nextUpdate: found.nextUpdate)
-    try AtomicFile.write(Array(page.utf8), to: out)
-    func count(_ outcome: Prediction.Outcome) -> Int { predictions.count { $0.outcome == outcome } }
-    let (works, withPIN, fails) = (count(.works), count(.worksWithPIN), count(.fails))
-    return Outcome(
-      text: "Wrote \(out): \(works) models work, \(withPIN) work with a PIN, \(fails) fail.",
-      json: .object([
-        ("file", .string(out)), ("models", .int(predictions.count)), ("works", .int(works)),
-        ("worksWithPIN", .int(withPIN)), ("fails", .int(fails)), ("metadataNumber", .int(found.number)),
-      ]))
-  }
-}
-
 /// A record among the runs that does not stand up.
-private struct CheckFailure: NamedError {
+struct CheckFailure: NamedError {
   let name: String
   let message: String
   let next = "Take the record out, or have the key run again."
