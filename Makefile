@@ -9,8 +9,8 @@ SWIFT ?= swift
 PREFIX ?= /usr/local
 export SWIFT_BACKTRACE ?= color=no
 
-.PHONY: help kernel card demo build release install deb reproducible test check format interface completions docs ci-full \
-  packages clean
+.PHONY: help kernel card pages browser demo build release install deb reproducible test check format interface \
+  completions docs ci-full packages clean
 
 help:
 	@echo 'make demo      set up what is missing, build, and run the whole job on the built-in virtual key'
@@ -26,6 +26,8 @@ help:
 	@echo 'make completions   bash, zsh and fish themselves complete what they should'
 	@echo 'make kernel    the whole job on a real kernel, in a throw-away virtual machine'
 	@echo 'make card      the virtual key as a contactless card, through a real pcscd'
+	@echo 'make pages     the pages that sealkey writes, in a headless Chromium and before an HTML validator'
+	@echo 'make browser   headless Chromium registers and signs what sealkey asks'
 	@echo 'make ci-full   everything slow: sanitizers, clean machine, sweeps'
 
 packages:
@@ -83,6 +85,14 @@ kernel: build
 card: build
 	@Tools/install-packages.sh integration
 	@Tests/Integration/card.sh
+
+pages: build
+	@Tools/install-packages.sh browser
+	@Tests/Integration/pages.sh
+
+browser: build
+	@Tools/install-packages.sh browser
+	@Tests/Integration/browser.sh
 
 ci-full:
 	@Tools/ci-full.sh

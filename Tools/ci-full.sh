@@ -26,8 +26,8 @@ for sanitizer in address thread; do
   done
 done
 
-step 'every fault at every packet and command, 1,000 ids on every model, 100 interruptions'
-SEALKEY_FULL=1 swift test --filter 'FaultSweepTests|LongListTests|SignalTests'
+step 'every fault at every packet and command, 1,000 ids on every model, 100 interruptions, every command and byte of a matrix run'
+SEALKEY_FULL=1 swift test --filter 'FaultSweepTests|LongListTests|SignalTests|PulledTests|MetadataTests|RunTests|ModelRunTests'
 cat .build/fault-sweep.md
 
 step 'every byte of a capsule, changed: both verifiers'
@@ -52,6 +52,9 @@ step 'two builds give the same bytes; the package is clean'
 Tools/reproducible.sh
 make deb
 lintian --fail-on error,warning "$(Tools/deb.sh)"
+
+step 'headless Chromium: the pages, and its own authenticator as a live peer'
+make pages browser
 
 command -v debootstrap >/dev/null || apt-get install -y -q --no-install-recommends debootstrap
 for release in bookworm trixie; do

@@ -5,7 +5,7 @@
 
 # Installs the Debian packages that a task needs and this machine lacks, saying which and why.
 #
-#   Tools/install-packages.sh build|test|integration
+#   Tools/install-packages.sh build|test|integration|browser
 #
 # Without root it installs nothing: it says what is missing and the one command an administrator would run.
 set -euo pipefail
@@ -44,11 +44,17 @@ integration=(
   'lintian|checks the Debian package'
   'dpkg-dev|makes it'
 )
+browser=(
+  "${test[@]}"
+  'chromium|an independent WebAuthn client, and the judge of our pages'
+  'tidy|an HTML validator'
+)
 case $group in
   build) wanted=("${build[@]}") ;;
   test) wanted=("${test[@]}") ;;
   integration) wanted=("${integration[@]}") ;;
-  *) echo "install-packages: unknown group '$group'; use build, test or integration" >&2; exit 2 ;;
+  browser) wanted=("${browser[@]}") ;;
+  *) echo "install-packages: unknown group '$group'; use build, test, integration or browser" >&2; exit 2 ;;
 esac
 
 missing=()

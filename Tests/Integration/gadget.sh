@@ -50,6 +50,7 @@ wait_for 1
 node=$(nodes)
 without_permission "$node"
 ceremonies "$node"
+matrix_run "$node"
 unplug $host
 wait_for 0
 independent_clients --usb-gadget

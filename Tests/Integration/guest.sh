@@ -90,6 +90,39 @@ ceremonies() {
   ok 'hmac-secret: a sponsored key is registered, proven and unlocked'
 }
 
+# matrix_run NODE: the whole run of a key with the PIN in the file `pin`; the record stands up, and enters no sheet.
+matrix_run() {
+  local record verb
+  "$sealkey" matrix run --key "$1" --data-dir matrix.d --runs runs --practice practice --pin-fd 7 --quiet --json 7<pin >run.json ||
+    die "matrix run: $(cat run.json)"
+  python3 - <<'PY' || die "matrix run: $(cat run.json)"
+import json
+run = json.load(open('run.json'))
+assert run['simulated'] is True
+bad = {s['step']: s['result'] for s in run['steps'] if s['result'] != 'works'}
+assert not bad and len(run['steps']) == 11, bad
+lines = {s['step']: s.get('telemetry', '') for s in run['steps']}
+assert lines['signIn'] == 'verify: OK (flags=UP|UV)', lines
+PY
+  record=$(member file <run.json)
+  "$sealkey" matrix verify "$record" >verified || die "matrix verify: $(cat verified)"
+  [ ! -d runs ] || [ -z "$(ls runs)" ] || die 'a simulated run among the real ones'
+  ok "matrix run over $1: every step works; matrix verify takes the record"
+  # Copied among the real runs, and there with its mark taken off.
+  mkdir -p runs
+  cp "$top/docs/SECURITY_KEY_TEST_MATRIX.md" sheet.md
+  cp "$record" runs/real.json
+  for verb in fill check; do
+    if "$sealkey" matrix $verb sheet.md --runs runs --json >refused; then die "matrix $verb took a simulated record"; fi
+    grep -qE 'simulated' refused || die "matrix $verb: $(cat refused)"
+  done
+  sed 's/"simulated" : true/"simulated" : false/' "$record" >runs/real.json
+  if "$sealkey" matrix fill sheet.md --runs runs --json >refused; then die 'matrix fill took a record whose mark was taken off'; fi
+  cmp -s sheet.md "$top/docs/SECURITY_KEY_TEST_MATRIX.md" || die 'the sheet was changed'
+  rm -r runs
+  ok 'matrix fill and check refuse it, with its mark and without; the sheet is as it was'
+}
+
 # interrupted HOW: Ctrl-C, and the plug pulled, while the key waits for a touch. $host must be running with --virtual-touch never.
 interrupted() {
   local tap code=0

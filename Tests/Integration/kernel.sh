@@ -21,6 +21,7 @@ wait_for 1
 node=$(nodes)
 without_permission "$node"
 ceremonies "$node"
+matrix_run "$node"
 
 fido2-token -L | grep -q "$node" || die 'fido2-token -L'
 fido2-token -I "$node" | grep -q FIDO_2_1 || die 'fido2-token -I'

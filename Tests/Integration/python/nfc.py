@@ -239,6 +239,34 @@ def pin_and_secret(b):
     expect(b.json("info", key="nfc")[1]["pinTriesLeft"] == 8, "tries were lost")
 
 
+def matrix(b):
+    """The whole run over NFC, and a run over another wire with --also nfc."""
+    b.lay("matrix")
+    b.good("pin", "set", pin="2468\n")
+    places = ["--runs", b.path("runs"), "--practice", b.path("practice")]
+
+    def check(run, steps):
+        expect(run["simulated"], "not marked simulated")
+        bad = {s["step"]: s["result"] for s in run["steps"] if s["result"] != "works"}
+        expect(bad == steps, bad)
+        b.good("matrix", "verify", run["file"])
+        with open(run["file"]) as f:
+            return json.load(f)
+
+    code, answer = b.json("matrix", "run", *places, key="nfc", pin="2468\n")
+    expect(code == 0, answer)
+    record = check(answer, {})
+    expect(record["key"]["transport"] == "pcsc" and READER in record["key"]["place"], record["key"])
+    code, answer = b.json("matrix", "run", "--also", "nfc", *places, key="virtual", pin="2468\n")
+    expect(code == 0, answer)
+    # The virtual key in the process has no PIN: there is nothing to verify with.
+    first = check(answer["runs"][0], {"prfAgain": "notDone"})
+    second = check(answer["runs"][1], {})
+    expect([r["key"]["transport"] for r in (first, second)] == ["virtual", "pcsc"], "the transports")
+    expect(b.json("info", key="nfc")[1]["pinTriesLeft"] == 8, "tries were lost")
+    expect(not os.path.exists(b.path("runs")), "a simulated run among the real ones")
+
+
 def old_key(b):
     b.lay("old", "--model", "u2f")
     ada, tap = b.path("old.json"), b.path("old-t.json")
@@ -381,6 +409,7 @@ SCENARIOS = [
     ("no PC/SC library: everything else works", no_library),
     ("list, info, register, endorse, tap", whole_job),
     ("PIN set and used, a wrong one, UV, hmac-secret", pin_and_secret),
+    ("matrix run over NFC, and with --also nfc", matrix),
     ("a U2F key", old_key),
     ("the same on each odd card", odd_cards),
     ("a card that wants a tap for each ceremony", tap_for_each),
