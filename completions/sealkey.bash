@@ -14,7 +14,7 @@ _sealkey() {
   for ((i = 1; i < ${#words[@]} - 1; i++)); do
     case ${words[i]} in
       --data-dir) data=(--data-dir "${words[i + 1]}") && ((i++)) ;;
-      --also|--capsule|--card|--challenge|--claim|--data-dir|--device|--device-public-key|--dir|--display-name|--epoch|--estate|--fault|--friend|--giver|--handshake|--head|--identity|--into|--item|--kem-bundle|--key|--label|--lift|--lock|--me|--metadata|--model|--name|--new-key|--new-pin-fd|--out|--owner-key|--pending|--people|--photo|--pin-fd|--practice|--public-key|--receiver|--repeat|--runs|--serial|--sheet|--stage|--store|--tester|--timeout|--timestamp-pin|--udp|--virtual-touch|--vpcd) ((i++)) ;;
+      --also|--capsule|--card|--challenge|--claim|--data-dir|--device|--device-public-key|--dir|--display-name|--epoch|--estate|--fault|--friend|--giver|--handshake|--head|--identity|--into|--item|--kem-bundle|--key|--label|--lift|--lock|--me|--metadata|--model|--name|--new-key|--new-pin-fd|--out|--owner-key|--page|--pending|--people|--photo|--pin-fd|--practice|--public-key|--receiver|--repeat|--root|--runs|--serial|--sheet|--stage|--store|--tester|--timeout|--timestamp-pin|--udp|--virtual-touch|--vpcd) ((i++)) ;;
       -*) ;;
       *)
         ((count++))
@@ -30,7 +30,7 @@ _sealkey() {
   if [[ $cur == --*=* ]]; then
     value=${cur#*=}
     _sealkey_reply "$value" $(_sealkey_value "$verb" "${cur%%=*}")
-  elif [[ " --also|--capsule|--card|--challenge|--claim|--data-dir|--device|--device-public-key|--dir|--display-name|--epoch|--estate|--fault|--friend|--giver|--handshake|--head|--identity|--into|--item|--kem-bundle|--key|--label|--lift|--lock|--me|--metadata|--model|--name|--new-key|--new-pin-fd|--out|--owner-key|--pending|--people|--photo|--pin-fd|--practice|--public-key|--receiver|--repeat|--runs|--serial|--sheet|--stage|--store|--tester|--timeout|--timestamp-pin|--udp|--virtual-touch|--vpcd " == *[\ \|]"$last"[\ \|]* ]]; then
+  elif [[ " --also|--capsule|--card|--challenge|--claim|--data-dir|--device|--device-public-key|--dir|--display-name|--epoch|--estate|--fault|--friend|--giver|--handshake|--head|--identity|--into|--item|--kem-bundle|--key|--label|--lift|--lock|--me|--metadata|--model|--name|--new-key|--new-pin-fd|--out|--owner-key|--page|--pending|--people|--photo|--pin-fd|--practice|--public-key|--receiver|--repeat|--root|--runs|--serial|--sheet|--stage|--store|--tester|--timeout|--timestamp-pin|--udp|--virtual-touch|--vpcd " == *[\ \|]"$last"[\ \|]* ]]; then
     _sealkey_reply "$cur" $(_sealkey_value "$verb" "$last")
   elif [[ $cur == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$(_sealkey_options "$verb" "$word")" -- "$cur")
@@ -134,12 +134,12 @@ _sealkey_options() {
     "settings "*) echo "--key --json --quiet --timeout --pin-fd --last-tries --virtual-touch --data-dir --yes --help" ;;
     "matrix run") echo "--tester --repeat --also --serial --finish --runs --practice --key --json --quiet --timeout --pin-fd --last-tries --virtual-touch --data-dir --yes --help" ;;
     "matrix second-host") echo "--runs --practice --key --json --quiet --timeout --pin-fd --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "matrix verify") echo "--runs --practice --metadata --key --json --quiet --timeout --pin-fd --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "matrix verify") echo "--runs --practice --metadata --root --expired-ok --key --json --quiet --timeout --pin-fd --last-tries --virtual-touch --data-dir --yes --help" ;;
     "matrix fill") echo "--runs --practice --key --json --quiet --timeout --pin-fd --last-tries --virtual-touch --data-dir --yes --help" ;;
     "matrix check") echo "--runs --practice --key --json --quiet --timeout --pin-fd --last-tries --virtual-touch --data-dir --yes --help" ;;
     "matrix diff") echo "--runs --practice --key --json --quiet --timeout --pin-fd --last-tries --virtual-touch --data-dir --yes --help" ;;
     "matrix report") echo "--runs --practice --out --key --json --quiet --timeout --pin-fd --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "matrix atlas") echo "--runs --practice --out --metadata --expired-ok --key --json --quiet --timeout --pin-fd --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "matrix atlas") echo "--runs --practice --out --page --metadata --root --expired-ok --key --json --quiet --timeout --pin-fd --last-tries --virtual-touch --data-dir --yes --help" ;;
     "matrix "*) echo "--key --json --quiet --timeout --pin-fd --last-tries --virtual-touch --data-dir --yes --help" ;;
     "demo "*) echo "--dir --capsule --stage --people --key --json --quiet --timeout --pin-fd --last-tries --virtual-touch --data-dir --yes --help" ;;
     "virtual run") echo "--udp --uhid --usb-gadget --vpcd --card --lift --model --fault --key --json --quiet --timeout --pin-fd --last-tries --virtual-touch --data-dir --yes --help" ;;
@@ -237,7 +237,9 @@ _sealkey_value() {
     "matrix --runs") echo "dirs" ;;
     "matrix --practice") echo "dirs" ;;
     "matrix --out") echo "files" ;;
+    "matrix --page") echo "files" ;;
     "matrix --metadata") echo "files" ;;
+    "matrix --root") echo "files" ;;
     "demo --dir") echo "dirs" ;;
     "demo --capsule") echo "files" ;;
     "demo --stage") echo "=sealed =overdue =claimed =open =authorized =released" ;;

@@ -17,7 +17,7 @@ function __sealkey_operands
     end
     switch $token
       case '--*=*'
-      case --also --capsule --card --challenge --claim --data-dir --device --device-public-key --dir --display-name --epoch --estate --fault --friend --giver --handshake --head --identity --into --item --kem-bundle --key --label --lift --lock --me --metadata --model --name --new-key --new-pin-fd --out --owner-key --pending --people --photo --pin-fd --practice --public-key --receiver --repeat --runs --serial --sheet --stage --store --tester --timeout --timestamp-pin --udp --virtual-touch --vpcd
+      case --also --capsule --card --challenge --claim --data-dir --device --device-public-key --dir --display-name --epoch --estate --fault --friend --giver --handshake --head --identity --into --item --kem-bundle --key --label --lift --lock --me --metadata --model --name --new-key --new-pin-fd --out --owner-key --page --pending --people --photo --pin-fd --practice --public-key --receiver --repeat --root --runs --serial --sheet --stage --store --tester --timeout --timestamp-pin --udp --virtual-touch --vpcd
         set skips 1
       case '-*'
       case '*'
@@ -312,8 +312,10 @@ complete -c sealkey -n '__sealkey_in matrix run' -l finish -d 'end a run that wa
 complete -c sealkey -n '__sealkey_in matrix' -l runs -x -a '(__fish_complete_directories)' -d 'the records of real keys (matrix/runs)'
 complete -c sealkey -n '__sealkey_in matrix' -l practice -x -a '(__fish_complete_directories)' -d 'where runs of virtual keys go (matrix/practice)'
 complete -c sealkey -n '__sealkey_in matrix report atlas' -l out -rF -d 'where the page goes'
-complete -c sealkey -n '__sealkey_in matrix atlas verify' -l metadata -rF -d 'the decoded payload of the FIDO Metadata Service'
-complete -c sealkey -n '__sealkey_in matrix atlas' -l expired-ok -d 'take metadata whose time is over'
+complete -c sealkey -n '__sealkey_in matrix atlas' -l page -rF -d 'write the atlas as a page for a browser, too'
+complete -c sealkey -n '__sealkey_in matrix atlas verify' -l metadata -rF -d 'the FIDO Metadata Service\'s signed BLOB, or its decoded payload'
+complete -c sealkey -n '__sealkey_in matrix atlas verify' -l root -rF -d 'the DER certificate that the BLOB\'s signer leads to, instead of FIDO\'s'
+complete -c sealkey -n '__sealkey_in matrix atlas verify' -l expired-ok -d 'take metadata whose time is over'
 
 complete -c sealkey -n '__sealkey_at 0' -a demo -d 'Do the whole job on the built-in virtual key: register, endorse, tap, verify.'
 complete -c sealkey -n '__sealkey_in demo' -l dir -x -a '(__fish_complete_directories)' -d 'where to put the files (sealkey-demo)'

@@ -61,9 +61,9 @@ public enum AtlasPage {
 
   private static func mark(_ outcome: Prediction.Outcome) -> String {
     switch outcome {
-    case .works: "✅ works"
-    case .worksWithPIN: "✅ works with PIN"
-    case .fails: "❌ fails"
+    case .works: "✓ works"
+    case .worksWithPIN: "✓ works with PIN"
+    case .fails: "✗ fails"
     case .unknown: "– unknown"
     }
   }

@@ -49,23 +49,30 @@ public enum MatrixPage {
         ["<a href=\"#run\(number + 1)\">\(escaped(sheet[0]))</a>\(badge(run))"]
         + sheet[1...3].map(escaped)
       let cells = MatrixStep.allCases.map { step -> String in
+        let name = escaped(step.title)
         guard let finding = evaluation.finding(step) else {
-          return "<td class=\"notDone\">– not run</td>"
+          return "<td class=\"notDone\" data-name=\"\(name)\">– not run</td>"
         }
-        return
-          "<td class=\"\(finding.mark.rawValue)\">\(finding.mark.sign) \(finding.mark.word)\(finding.reason.map { "<br><small>\(escaped($0))</small>" } ?? "")</td>"
+        return "<td class=\"\(finding.mark.rawValue)\" data-name=\"\(name)\">\(result(finding))</td>"
       }
-      return "<tr>" + facts.map { "<td>\($0)</td>" }.joined() + cells.joined() + "</tr>\n"
+      let first = zip(heads, facts).map { "<td data-name=\"\($0)\">\($1)</td>" }
+      return "<tr>" + first.joined() + cells.joined() + "</tr>\n"
     }
     return """
       <h2>All runs</h2>
-      <div class="wide"><table>
+      <table class="runs">
       <thead><tr>\(heads.map { "<th scope=\"col\">\(escaped($0))</th>" }.joined())</tr></thead>
       <tbody>
       \(rows.joined())</tbody>
-      </table></div>
+      </table>
 
       """
+  }
+
+  /// The sign and its word, and why, where there is a why.
+  private static func result(_ finding: StepFinding) -> String {
+    "\(escaped(finding.mark.sign)) \(finding.mark.word)"
+      + (finding.reason.map { "<br><small>\(escaped($0))</small>" } ?? "")
   }
 
   private static func badge(_ run: MatrixSheet.Run) -> String {
@@ -103,10 +110,12 @@ public enum MatrixPage {
     }
     facts.append(("Computers", host.joined(separator: "; ")))
     let rows = evaluation.findings.map { finding in
-      let why = ([finding.explanation].compactMap { $0 } + finding.notes).map(escaped).joined(
-        separator: "<br>")
+      let notes = finding.notes.map { note in
+        FailurePattern.explanation(of: note).map { "\(note): \($0)" } ?? note
+      }
+      let why = ([finding.explanation].compactMap { $0 } + notes).map(escaped).joined(separator: "<br>")
       return "<tr><th scope=\"row\">\(escaped(finding.step.title))</th>"
-        + "<td class=\"\(finding.mark.rawValue)\">\(finding.mark.sign) \(finding.mark.word)\(finding.reason.map { "<br><small>\(escaped($0))</small>" } ?? "")</td>"
+        + "<td class=\"\(finding.mark.rawValue)\">\(result(finding))</td>"
         + "<td><code>\(escaped(finding.telemetry ?? "–"))</code></td><td>\(why)</td></tr>\n"
     }
     return """
@@ -158,9 +167,12 @@ public enum MatrixPage {
     var found = ""
     for (number, second) in runs.enumerated() {
       let aaguid = Evaluation(second.record).info?.aaguid
-      guard aaguid != nil,
-        let first = runs[..<number].last(where: { Evaluation($0.record).info?.aaguid == aaguid })
-      else { continue }
+      let isPractice = !SimulationSigns.of(second.record).isEmpty
+      let earlier = runs[..<number].last { run in
+        // All virtual keys have one AAGUID; their models have names.
+        Evaluation(run.record).info?.aaguid == aaguid && (!isPractice || run.record.key.name == second.record.key.name)
+      }
+      guard aaguid != nil, let first = earlier else { continue }
       let lines = RunDifference(first.record, second.record).differences
       guard !lines.isEmpty else { continue }
       let rows = lines.map {
@@ -178,40 +190,4 @@ public enum MatrixPage {
     }
     return found.isEmpty ? "" : "<h2>Differences between runs of one model</h2>\n" + found
   }
-
-  // MARK: - Text
-
-  /// Text from a record: it must not become markup.
-  static func escaped(_ text: String) -> String {
-    var out = ""
-    for scalar in text.printable.unicodeScalars {
-      switch scalar {
-      case "&": out += "&amp;"
-      case "<": out += "&lt;"
-      case ">": out += "&gt;"
-      case "\"": out += "&quot;"
-      case "'": out += "&#39;"
-      default: out.unicodeScalars.append(scalar)
-      }
-    }
-    return out
-  }
-
-  static let style = """
-    :root { color-scheme: light; }
-    body { font: 16px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 70rem; padding: 1rem; color: #1a1a1a; background: #fff; }
-    h1, h2, h3 { line-height: 1.2; }
-    .wide { overflow-x: auto; }
-    table { border-collapse: collapse; font-size: 0.9rem; }
-    th, td { border: 1px solid #999; padding: 0.3rem 0.5rem; text-align: left; vertical-align: top; }
-    td.works { background: #d9f2dc; } td.sometimes { background: #fff0c2; } td.fails { background: #fbd9d9; } td.notDone { background: #eee; }
-    dl { display: grid; grid-template-columns: minmax(7rem, 12rem) 1fr; gap: 0.2rem 1rem; }
-    dt { font-weight: 600; } dd { margin: 0; overflow-wrap: anywhere; }
-    code { font-size: 0.85rem; overflow-wrap: anywhere; }
-    svg { width: 100%; max-width: 40rem; font: 12px system-ui, sans-serif; }
-    rect.first { fill: #345; } rect.rest { fill: #9bd; }
-    .practice { background: #fff0c2; padding: 0.1rem 0.4rem; border: 1px solid #a80; }
-    @media print { body { max-width: none; font-size: 10pt; } .wide { overflow: visible; } section { break-before: page; }
-      table { font-size: 7pt; } td, th { padding: 1pt 2pt; print-color-adjust: exact; } a { color: inherit; text-decoration: none; } }
-    """
 }
