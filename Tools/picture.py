@@ -23,7 +23,7 @@ def main():
     for line in run.stdout.splitlines():
         indent = " " * (len(line) - len(line.lstrip()))
         kind = "good" if line.lstrip().startswith("good") else "plain"
-        rows += [(kind, part) for part in textwrap.wrap(line, WIDTH, initial_indent=indent, subsequent_indent=indent)]
+        rows += [(kind, part) for part in textwrap.wrap(line.strip(), WIDTH, initial_indent=indent, subsequent_indent=indent)]
     width, height = int(WIDTH * CHARACTER) + 32, len(rows) * LINE + 56
     colours = {"typed": "#ffffff", "good": "#8fd694", "plain": "#d0d4da"}
     text = "\n".join(
