@@ -23,7 +23,7 @@ cd "$(mktemp -d)"
 sealkey --version
 sealkey demo
 sealkey verify sealkey-demo/tap.json --identity sealkey-demo/identity.json
-MANPAGER=cat man sealkey-tap | grep -q 'cannot be taken back'
+MANPAGER=cat man sealkey-tap | grep -c "cannot be taken back" >/dev/null
 MANPAGER=cat man sealkey | head -n 12
 for file in share/bash-completion/completions/sealkey share/zsh/vendor-completions/_sealkey \
   share/fish/vendor_completions.d/sealkey.fish share/sealkey/schemas/error.schema.json lib/udev/rules.d/70-sealkey.rules; do
