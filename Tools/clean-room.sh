@@ -66,6 +66,6 @@ if [ -d "$corpus" ]; then mkdir -p "$room/src/shared" && cp -r "$corpus" "$room/
 # What the tests are told by the one who runs them.
 settings=$(env | grep -E '^(CI|SEALKEY_(FULL|SLOWNESS)|VM_LIMIT)=' || true)
 proxies=$(env | grep -iE '^(https?_proxy|no_proxy|pip_[a-z_]*|ssl_cert_[a-z]*|requests_ca_bundle)=' || true)
-pass=(); [ -z "$proxies$settings" ] || mapfile -t pass <<<"$(printf '%s\n' $settings; echo "$proxies")"
+mapfile -t pass < <(printf '%s\n' "$settings" "$proxies" | grep .)
 env -i "${pass[@]}" PATH="$toolchain/usr/bin:/usr/sbin:/usr/bin:/sbin:/bin" HOME=/root LANG=C.UTF-8 \
   chroot "$room" bash -c 'cd /src/sealkey && exec "$@"' clean-room "$@"
