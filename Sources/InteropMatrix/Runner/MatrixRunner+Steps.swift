@@ -11,10 +11,11 @@ import WebAuthnCore
 /// One step after another.
 extension MatrixRunner {
   /// Does a step and puts it into the record. What cannot be done is said, not tried.
+  /// - Parameter key: the open key; a step about a PIN protocol opens it itself, and must be given none.
   /// - Returns: an error that ends the run although the step is in the record.
   /// - Throws: what leaves the step undone: an unplugged key, a cancelled task.
   func perform(
-    _ step: MatrixStep, _ record: inout RunRecord, _ key: SecurityKey, _ log: WireLog, host: Int = 0
+    _ step: MatrixStep, _ record: inout RunRecord, _ key: SecurityKey?, _ log: WireLog, host: Int = 0
   ) async throws -> (any Error)? {
     let evaluation = Evaluation(record)
     if let reason = obstacle(step, evaluation) {
@@ -22,6 +23,7 @@ extension MatrixRunner {
       return nil
     }
     if let number = step.pinProtocol { return try await overProtocol(number, step, &record, host) }
+    guard let key else { return nil }
     var done = StepRecord(step)
     for index in 0..<(step == .cancel ? 1 : max(1, options.repeats)) {
       let credential = evaluation.credentials[step.usesPRFCredential ? .prfRegister : .register]?.id

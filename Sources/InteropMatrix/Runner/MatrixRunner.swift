@@ -81,19 +81,18 @@ public struct MatrixRunner: Sendable {
         record = try await fresh(key, facts, at: time)
       }
       try save(record)
-      for (number, step) in Self.ownSteps.enumerated() where !record.steps.contains(where: { $0.step == step }) {
-        if options.finishesNow {
-          record.steps.append(StepRecord(step, skipped: "not run"))
-          continue
-        }
-        progress(.began(step, number: number + 1, of: Self.ownSteps.count))
-        place.beforeStep(step)
-        let stop = try await perform(step, &record, key, log)
-        try save(record)
-        if let finding = Evaluation(record).finding(step) { progress(.finished(finding)) }
-        if let stop { throw stop }
-      }
+      for step in Self.ownSteps.prefix(while: { $0.pinProtocol == nil }) { try await take(step, &record, key, log) }
       return record
+    }
+    // These open the key themselves, and a key is open only once: another opening finds a node or a reader in use.
+    for step in Self.ownSteps where step.pinProtocol != nil { try await take(step, &record, nil, log) }
+    if Self.ownSteps.contains(where: { step in !record.steps.contains { $0.step == step } }) {
+      let begun = record
+      record = try await withKey(log) { key, _ in
+        var record = begun
+        for step in Self.ownSteps { try await take(step, &record, key, log) }
+        return record
+      }
     }
     place.beforeStep(.register)
     // The key is opened anew, so that it is asked and not remembered.
@@ -101,6 +100,22 @@ public struct MatrixRunner: Sendable {
     record.finishedAt = max(time, record.startedAt)
     try save(record)
     return record
+  }
+
+  /// Does a step that is not done yet, and keeps it.
+  private func take(_ step: MatrixStep, _ record: inout RunRecord, _ key: SecurityKey?, _ log: WireLog) async throws {
+    guard !record.steps.contains(where: { $0.step == step }) else { return }
+    guard !options.finishesNow else {
+      record.steps.append(StepRecord(step, skipped: "not run"))
+      return
+    }
+    let number = (Self.ownSteps.firstIndex(of: step) ?? 0) + 1
+    progress(.began(step, number: number, of: Self.ownSteps.count))
+    place.beforeStep(step)
+    let stop = try await perform(step, &record, key, log)
+    try save(record)
+    if let finding = Evaluation(record).finding(step) { progress(.finished(finding)) }
+    if let stop { throw stop }
   }
 
   /// Opens the locked halves of a run on this computer, and adds that to its record.
