@@ -65,6 +65,32 @@ struct ProfileTests {
     #expect(key.handle([0x04]) == [0x00, 0xA0, 0x01])
   }
 
+  /// Profiles that leave something out on purpose: for hosts that must cope.
+  static let incomplete: Set = ["no-hmac-secret", "protocol1"]
+
+  @Test("a profile that says FIDO_2_1 has what FIDO_2_1 demands", arguments: ModelProfile.builtIn.map(\.name))
+  func mandatory(name: String) throws {
+    let profile = try #require(ModelProfile.named(name))
+    let info = profile.info
+    guard info.versions.contains("FIDO_2_1"), !Self.incomplete.contains(name) else { return }
+    let has = info.options
+    if has["clientPin"] != nil || has["uv"] != nil {
+      #expect(has["pinUvAuthToken"] == true && info.pinUvAuthProtocols.contains(2))
+      #expect(info.extensions.contains("credProtect"))
+    }
+    if has["rk"] == true { #expect(has["credMgmt"] == true) }
+    #expect(info.extensions.contains("hmac-secret"))
+    #expect(info.extensions.contains("largeBlobKey") == (has["largeBlobs"] == true))
+    if info.maxCredBlobLength != nil {
+      #expect((info.maxCredBlobLength ?? 0) >= 32 && info.extensions.contains("credBlob"))
+    }
+    if let size = info.maxSerializedLargeBlobArray { #expect(size >= 1024) }
+    if has["setMinPINLength"] == true { #expect(has["clientPin"] != nil && has["authnrCfg"] == true) }
+    if has["bioEnroll"] != nil { #expect(has["uv"] != nil) }
+    if info.versions.contains("U2F_V2") { #expect(info.algorithms.contains(.init(alg: -7))) }
+    #expect((info.minPINLength ?? 4) >= 4 && profile.pinRetries <= 8)
+  }
+
   // MARK: - Attestation
 
   @Test("packed attestation verifies under its certificate, and that under the root")

@@ -220,4 +220,25 @@ struct VerificationPolicyTests {
       ])
     #expect(platform.key.touch.requests.count == asked)
   }
+
+  @Test("a touch that came with a token counts for 30 s")
+  func presentForAWhile() throws {
+    for (wait, asks) in [(19_000, false), (21_000, true)] as [(Int64, Bool)] {
+      let time = ManualClock()
+      let platform = try Platform(.biometric, clock: time.clock)
+      let id = try platform.register()
+      try #require(try platform.setPIN(Self.pin) == .success)
+      _ = try platform.enrol(pin: Self.pin)
+      let token = try #require(try platform.tokenByUv(0x02).1)
+      time.advance(10_000)
+      // Silent, so that the token is used and its touch is not.
+      #expect(
+        platform.call(.getAssertion, Platform.assertion(allow: [id], options: [("up", false)], token: token)).status
+          == .success)
+      time.advance(wait)
+      let asked = platform.key.touch.requests.count
+      #expect(platform.call(.getAssertion, Platform.assertion(allow: [id], token: token)).status == .success)
+      #expect(platform.key.touch.requests.count == asked + (asks ? 1 : 0))
+    }
+  }
 }
