@@ -5,7 +5,7 @@
 import CTAPWire
 import CryptoCore
 
-/// CTAP1, also called U2F (U2F raw message formats 1.2; CTAP 2.1 section 7).
+/// CTAP1, also called U2F (U2F raw message formats 1.2; CTAP 2.1 section 10).
 extension KeyCore {
   func handleU2F(_ bytes: [UInt8]) -> (ResponseAPDU, CommandLog.Entry) {
     let apdu = try? CommandAPDU(parsing: bytes)

@@ -52,7 +52,7 @@ public struct ModelProfile: Sendable {
   public var credentialIdLength = 0
   /// Wrong PINs until the PIN is blocked, 8 at most (CTAP 2.1 section 6.5.2.2).
   public var pinRetries = 8
-  /// Failed built-in verifications until it is blocked (section 6.5.2.3).
+  /// Failed built-in verifications until it is blocked (section 6.5.2.2).
   public var uvRetries = 5
   /// How new credentials are attested.
   public var attestation = Attestation.basic
