@@ -17,6 +17,12 @@ public struct COSEAlgorithm: RawRepresentable, Sendable, Hashable, CustomStringC
   public static let es384 = COSEAlgorithm(rawValue: -35)
   /// ECDSA with SHA-512 on P-521.
   public static let es512 = COSEAlgorithm(rawValue: -36)
+  /// ML-DSA-44 (RFC 9964).
+  public static let mlDSA44 = COSEAlgorithm(rawValue: -48)
+  /// ML-DSA-65.
+  public static let mlDSA65 = COSEAlgorithm(rawValue: -49)
+  /// ML-DSA-87.
+  public static let mlDSA87 = COSEAlgorithm(rawValue: -50)
   /// RSASSA-PKCS1-v1_5 with SHA-256.
   public static let rs256 = COSEAlgorithm(rawValue: -257)
   /// ECDH-ES with HKDF-256: what a key-agreement key carries.
@@ -45,6 +51,8 @@ public enum CredentialPublicKey: Sendable, Hashable {
   case ed448([UInt8])
   /// RS256, modulus and exponent as they stood.
   case rs256(modulus: [UInt8], exponent: [UInt8])
+  /// ML-DSA with one of its three parameter sets. Read everywhere, verified where libcrypto has it.
+  case mlDSA(MLDSA, [UInt8])
   /// An algorithm this program cannot verify.
   case other(COSEAlgorithm)
 
@@ -89,6 +97,9 @@ public enum CredentialPublicKey: Sendable, Hashable {
       let (n, e) = (try Self.bytes(cose, label: -1), try Self.bytes(cose, label: -2))
       guard RS256.canUse(modulus: n, exponent: e) else { throw .badPublicKey(offset: cose.range.lowerBound) }
       self = .rs256(modulus: n, exponent: e)
+    case .mlDSA44: self = try Self.mlDSA(cose, .mlDSA44)
+    case .mlDSA65: self = try Self.mlDSA(cose, .mlDSA65)
+    case .mlDSA87: self = try Self.mlDSA(cose, .mlDSA87)
     default: self = .other(algorithm)
     }
   }
@@ -101,6 +112,9 @@ public enum CredentialPublicKey: Sendable, Hashable {
     case .es512: .es512
     case .ed25519, .ed448: .edDSA
     case .rs256: .rs256
+    case .mlDSA(.mlDSA44, _): .mlDSA44
+    case .mlDSA(.mlDSA65, _): .mlDSA65
+    case .mlDSA(.mlDSA87, _): .mlDSA87
     case .other(let algorithm): algorithm
     }
   }
@@ -116,12 +130,20 @@ public enum CredentialPublicKey: Sendable, Hashable {
     case .ed448(let key): (try? Ed448.isValidSignature(signature, for: message, publicKey: key)) ?? false
     case .rs256(let n, let e):
       (try? RS256.isValidSignature(signature, for: message, modulus: n, exponent: e)) ?? false
+    case .mlDSA(let set, let key):
+      (try? set.isValidSignature(signature, for: message, publicKey: key)) ?? false
     case .other: false
     }
   }
 
-  /// Whether this program knows the algorithm.
-  public var canVerify: Bool { if case .other = self { false } else { true } }
+  /// Whether this program, with this machine's libcrypto, can verify the algorithm.
+  public var canVerify: Bool {
+    switch self {
+    case .mlDSA(let set, _): set.isAvailable
+    case .other: false
+    default: true
+    }
+  }
 
   /// The DER fault of an ECDSA signature, if it has one.
   public func formatFault(of signature: [UInt8]) -> SignatureFormatError? {
@@ -158,6 +180,14 @@ public enum CredentialPublicKey: Sendable, Hashable {
       throw .coordinateLength(x: x.count, y: y.count, offset: cose.range.lowerBound)
     }
     do { return try make(x + y) } catch { throw .badPublicKey(offset: cose.range.lowerBound) }
+  }
+
+  /// Key type AKP, the public key under -1 (RFC 9964 section 3).
+  private static func mlDSA(_ cose: CBORItem, _ set: MLDSA) throws(COSEKeyError) -> CredentialPublicKey {
+    try expect(cose, label: 1, 7)
+    let key = try bytes(cose, label: -1)
+    guard key.count == set.publicKeyByteCount else { throw .badPublicKey(offset: cose.range.lowerBound) }
+    return .mlDSA(set, key)
   }
 
   private static func integer(_ cose: CBORItem, label: Int64) throws(COSEKeyError) -> Int64 {

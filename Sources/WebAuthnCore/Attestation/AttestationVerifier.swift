@@ -126,7 +126,7 @@ struct Statement {
       case .es512(let key): certificate.holds(key)
       case .ed25519(let key): certificate.holds(key)
       case .rs256(let n, let e): certificate.holdsRSA(modulus: n, exponent: e)
-      case .ed448, .other: false
+      case .ed448, .mlDSA, .other: false
       }
     return isSame ? [] : [.keyMismatch]
   }
