@@ -40,15 +40,14 @@ public enum CertificatePath {
   /// - Throws: ``CertificateError``.
   public static func verify(_ chain: [Certificate], roots: [Certificate], at time: Int64?) throws(CertificateError) {
     guard let leaf = chain.first else { throw .malformed }
-    guard let store = X509_STORE_new(), let context = X509_STORE_CTX_new(), let others = OPENSSL_sk_new_null() else {
-      fatalError("libcrypto cannot build a path: out of memory")
-    }
+    let (store, context, others) = (X509_STORE_new(), X509_STORE_CTX_new(), OPENSSL_sk_new_null())
     defer {
       X509_STORE_CTX_free(context)
       X509_STORE_free(store)
       OPENSSL_sk_free(others)
       ERR_clear_error()
     }
+    guard let store, let context, let others else { throw .untrusted(code: 0, reason: "libcrypto has no memory") }
     for root in roots { X509_STORE_add_cert(store, root.handle.pointer) }
     for certificate in chain.dropFirst() {
       OPENSSL_sk_push(others, UnsafeRawPointer(certificate.handle.pointer))

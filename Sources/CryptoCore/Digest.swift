@@ -11,7 +11,7 @@ public struct Digest<Algorithm: DigestAlgorithm>: ~Copyable {
   /// An empty message.
   public init() {
     guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex2(context, Algorithm.evp, nil) == 1 else {
-      fatalError("libcrypto cannot hash: out of memory")
+      Exhaustion.end("EVP_DigestInit")
     }
     self.context = context
   }
@@ -23,14 +23,14 @@ public struct Digest<Algorithm: DigestAlgorithm>: ~Copyable {
 
   /// Appends bytes to the message.
   public mutating func update(_ bytes: UnsafeRawBufferPointer) {
-    guard EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1 else { fatalError("libcrypto cannot hash") }
+    guard EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1 else { Exhaustion.end("EVP_DigestUpdate") }
   }
 
   /// The digest of everything so far; the value is used up.
   public consuming func finalize() -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: Algorithm.byteCount) { buffer, count in
       var written: UInt32 = 0
-      guard EVP_DigestFinal_ex(context, buffer.baseAddress, &written) == 1 else { fatalError("libcrypto cannot hash") }
+      guard EVP_DigestFinal_ex(context, buffer.baseAddress, &written) == 1 else { Exhaustion.end("EVP_DigestFinal") }
       count = Int(written)
     }
   }
@@ -102,7 +102,7 @@ private struct Methods: @unchecked Sendable {
   let sha384 = fetch("SHA2-384")
   let sha512 = fetch("SHA2-512")
   private static func fetch(_ name: String) -> OpaquePointer {
-    guard let method = EVP_MD_fetch(nil, name, nil) else { fatalError("libcrypto has no \(name)") }
+    guard let method = EVP_MD_fetch(nil, name, nil) else { Exhaustion.end("EVP_MD_fetch") }
     return method
   }
 }

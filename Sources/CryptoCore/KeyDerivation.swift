@@ -18,7 +18,7 @@ public enum HMAC {
             DigestAlgorithms.SHA256.evp, key.baseAddress ?? none.baseAddress, Int32(key.count), message, message.count,
             out.baseAddress, &written)
         }
-        guard done != nil else { fatalError("libcrypto cannot compute an HMAC") }
+        guard done != nil else { Exhaustion.end("HMAC") }
         count = Int(written)
       }
     }
@@ -61,7 +61,7 @@ public enum Random {
   /// `count` public random bytes: challenges, nonces, salts.
   public static func bytes(_ count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { out, written in
-      guard RAND_bytes(out.baseAddress, Int32(count)) == 1 else { fatalError("libcrypto has no randomness") }
+      guard RAND_bytes(out.baseAddress, Int32(count)) == 1 else { Exhaustion.end("RAND_bytes") }
       written = count
     }
   }
@@ -72,7 +72,7 @@ extension SecretBytes {
   public static func random(count: Int) -> SecretBytes {
     SecretBytes(count: count) { out in
       guard RAND_priv_bytes(out.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(out.count)) == 1 else {
-        fatalError("libcrypto has no randomness")
+        Exhaustion.end("RAND_priv_bytes")
       }
     }
   }

@@ -24,7 +24,7 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
     let page = Int(sysconf(Int32(_SC_PAGESIZE)))
     let size = max(page, (count + page - 1) / page * page)
     let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-    guard let memory, memory != MAP_FAILED else { fatalError("out of memory for a secret") }
+    guard let memory, memory != MAP_FAILED else { Exhaustion.end("mmap") }
     // Best effort: RLIMIT_MEMLOCK can be tiny. `sealkey doctor` says so when it is.
     _ = mlock(memory, size)
     _ = madvise(memory, size, Int32(MADV_DONTDUMP))

@@ -2,9 +2,10 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-import CTAPWire
 import CFido2
+import CTAPWire
 import CUdev
+import CryptoCore
 import Glibc
 import Synchronization
 
@@ -26,7 +27,7 @@ final class KeyThread: SerialExecutor {
         Unmanaged<KeyThread>.fromOpaque(pointer).takeRetainedValue().run()
         return nil
       }, box.toOpaque())
-    if failed != 0 { fatalError("no thread for a key") }
+    if failed != 0 { Exhaustion.end("pthread_create") }
     pthread_detach(thread)
   }
 
@@ -48,6 +49,8 @@ final class KeyThread: SerialExecutor {
     // libfido2 keeps its flags per thread. Without this one, a lost getInfo reply turns a FIDO2 key into a U2F key that
     // then says "not on this key".
     fido_init(FIDO_DISABLE_U2F_FALLBACK)
+    // With FIDO_DEBUG in the environment libfido2 prints every frame, PIN blocks among them: it has nowhere to print to.
+    fido_set_log_handler { _ in }
     while true {
       let batch = jobs.withLock { queued in
         defer { queued.removeAll() }
