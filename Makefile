@@ -60,6 +60,7 @@ check:
 	@$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
 	@Tools/check-headers.sh
 	@Tools/check-unwraps.sh
+	@Tools/check-conformance.sh
 	@Tools/check-man.sh
 	@if [ -x .build/debug/sealkey ]; then .build/debug/sealkey matrix check && Tools/interface.py --check; \
 	else echo 'matrix, interface: not checked before sealkey is built'; fi
