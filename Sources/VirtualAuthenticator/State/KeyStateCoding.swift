@@ -97,43 +97,38 @@ enum KeyStateCoding {
   }
 
   private static func facts(_ item: CBORItem, path: String) throws(KeyStateError) -> KeyState.Facts {
-    func need<T>(_ part: String, _ value: T?) throws(KeyStateError) -> T {
-      guard let value else { throw .malformed(path: path, part: part) }
-      return value
-    }
-    func small(_ part: String) throws(KeyStateError) -> Int {
-      Int(try need(part, item[part]?.unsigned.flatMap { UInt8(exactly: $0) }))
-    }
+    let m = StateMembers(item: item, path: path, prefix: "")
     var f = KeyState.Facts(
-      profile: try need("profile", item["profile"]?.text), pinRetries: try small("pinRetries"),
-      uvRetries: try small("uvRetries"), minPINLength: try small("minPINLength"),
-      alwaysUv: try need("alwaysUv", item["alwaysUv"]?.bool),
-      enterpriseAttestation: try need("enterpriseAttestation", item["enterpriseAttestation"]?.bool))
-    f.signatures = try need("signatures", item["signatures"]?.unsigned.flatMap { UInt32(exactly: $0) })
-    f.sequence = try need("sequence", item["sequence"]?.unsigned)
-    f.pinIsSet = try need("pinIsSet", item["pinIsSet"]?.bool)
-    f.pinCodePoints = try small("pinCodePoints")
-    f.forcePINChange = try need("forcePINChange", item["forcePINChange"]?.bool)
-    f.largeBlobs = try need("largeBlobs", item["largeBlobs"]?.bytes)
-    for rpId in try need("minPINLengthRPIDs", item["minPINLengthRPIDs"]?.array) {
-      f.minPINLengthRPIDs.append(try need("minPINLengthRPIDs", rpId.text))
+      profile: try m.text("profile"), pinRetries: try m.small("pinRetries"), uvRetries: try m.small("uvRetries"),
+      minPINLength: try m.small("minPINLength"), alwaysUv: try m.bool("alwaysUv"),
+      enterpriseAttestation: try m.bool("enterpriseAttestation"))
+    guard let signatures = UInt32(exactly: try m.unsigned("signatures")) else { throw m.malformed("signatures") }
+    f.signatures = signatures
+    f.sequence = try m.unsigned("sequence")
+    f.pinIsSet = try m.bool("pinIsSet")
+    f.pinCodePoints = try m.small("pinCodePoints")
+    f.forcePINChange = try m.bool("forcePINChange")
+    f.largeBlobs = try m.bytes("largeBlobs")
+    for rpID in try m.array("minPINLengthRPIDs") {
+      guard let text = rpID.text else { throw m.malformed("minPINLengthRPIDs") }
+      f.minPINLengthRPIDs.append(text)
     }
-    for c in try need("credentials", item["credentials"]?.array) {
-      f.credentials.append(
-        StoredCredential(
-          id: try need("credentials.id", c["id"]?.bytes), rpId: try need("credentials.rpId", c["rpId"]?.text),
-          rpName: c["rpName"]?.text,
-          user: StoredUser(
-            id: try need("credentials.userId", c["userId"]?.bytes), name: c["userName"]?.text,
-            displayName: c["userDisplayName"]?.text),
-          credBlob: c["credBlob"]?.bytes,
-          sequence: try need("credentials.sequence", c["sequence"]?.unsigned)))
+    for element in try m.array("credentials") {
+      f.credentials.append(try credential(StateMembers(item: element, path: path, prefix: "credentials.")))
     }
-    for p in try need("fingerprints", item["fingerprints"]?.array) {
-      f.fingerprints.append(
-        StoredFingerprint(id: try need("fingerprints.id", p["id"]?.bytes), name: p["name"]?.text))
+    for element in try m.array("fingerprints") {
+      let p = StateMembers(item: element, path: path, prefix: "fingerprints.")
+      f.fingerprints.append(StoredFingerprint(id: try p.bytes("id"), name: p.optionalText("name")))
     }
     return f
+  }
+
+  private static func credential(_ m: StateMembers) throws(KeyStateError) -> StoredCredential {
+    StoredCredential(
+      id: try m.bytes("id"), rpId: try m.text("rpId"), rpName: m.optionalText("rpName"),
+      user: StoredUser(
+        id: try m.bytes("userId"), name: m.optionalText("userName"), displayName: m.optionalText("userDisplayName")),
+      credBlob: m.optionalBytes("credBlob"), sequence: try m.unsigned("sequence"))
   }
 
   private static func bigEndian(_ n: UInt32) -> [UInt8] { (0..<4).map { UInt8(n >> (24 - 8 * UInt32($0)) & 0xFF) } }
@@ -143,5 +138,47 @@ enum KeyStateCoding {
   }
   private static func copy(_ bytes: UnsafeRawBufferPointer, to out: UnsafeMutableRawBufferPointer, at offset: Int) {
     UnsafeMutableRawBufferPointer(rebasing: out[offset..<(offset + bytes.count)]).copyMemory(from: bytes)
+  }
+}
+
+/// Members of a map in a state file. Each is looked up in a function of its own: the optimiser of Swift 6.3 stops with a
+/// fault where many are in one.
+private struct StateMembers {
+  let item: CBORItem
+  let path: String
+  let prefix: String
+
+  func malformed(_ name: String) -> KeyStateError { .malformed(path: path, part: prefix + name) }
+
+  @inline(never) func optionalText(_ name: String) -> String? { item[name]?.text }
+  @inline(never) func optionalBytes(_ name: String) -> [UInt8]? { item[name]?.bytes }
+  @inline(never) private func optionalUnsigned(_ name: String) -> UInt64? { item[name]?.unsigned }
+  @inline(never) private func optionalBool(_ name: String) -> Bool? { item[name]?.bool }
+  @inline(never) private func optionalArray(_ name: String) -> [CBORItem]? { item[name]?.array }
+
+  func text(_ name: String) throws(KeyStateError) -> String {
+    guard let value = optionalText(name) else { throw malformed(name) }
+    return value
+  }
+  func bytes(_ name: String) throws(KeyStateError) -> [UInt8] {
+    guard let value = optionalBytes(name) else { throw malformed(name) }
+    return value
+  }
+  func unsigned(_ name: String) throws(KeyStateError) -> UInt64 {
+    guard let value = optionalUnsigned(name) else { throw malformed(name) }
+    return value
+  }
+  func bool(_ name: String) throws(KeyStateError) -> Bool {
+    guard let value = optionalBool(name) else { throw malformed(name) }
+    return value
+  }
+  func array(_ name: String) throws(KeyStateError) -> [CBORItem] {
+    guard let value = optionalArray(name) else { throw malformed(name) }
+    return value
+  }
+  /// A number of at most 255.
+  func small(_ name: String) throws(KeyStateError) -> Int {
+    guard let value = UInt8(exactly: try unsigned(name)) else { throw malformed(name) }
+    return Int(value)
   }
 }
