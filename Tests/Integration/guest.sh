@@ -12,7 +12,7 @@ boot() {
   export VM_TMP=
   SEALKEY_PYTHON=$(Tools/python-env.sh)
   export SEALKEY_PYTHON
-  exec Tests/Integration/run-in-vm.sh -r host -e SEALKEY_PYTHON -t "${VM_LIMIT:-900}" -- bash "$PWD/Tests/Integration/$1" guest
+  exec Tests/Integration/run-in-vm.sh -r host -e SEALKEY_PYTHON -t "${VM_LIMIT:-1500}" -- bash "$PWD/Tests/Integration/$1" guest
 }
 
 top=$PWD
