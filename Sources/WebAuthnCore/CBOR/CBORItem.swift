@@ -58,9 +58,11 @@ public struct CBORItem: Sendable {
 }
 
 /// Reading without a switch at every step. Each is nil when the item is of another kind.
+///
+/// None is inlined: Swift 6.3's optimiser stops with an ownership error where chains of them meet in one function.
 extension CBORItem {
   /// The integer, when it fits Int64.
-  public var int: Int64? {
+  @inline(never) public var int: Int64? {
     switch value {
     case .unsigned(let n): Int64(exactly: n)
     case .negative(let n): Int64(exactly: n).map { -1 - $0 }
@@ -69,22 +71,24 @@ extension CBORItem {
   }
 
   /// The integer, when it is not negative.
-  public var unsigned: UInt64? { if case .unsigned(let n) = value { n } else { nil } }
+  @inline(never) public var unsigned: UInt64? { if case .unsigned(let n) = value { n } else { nil } }
   /// The byte string.
-  public var bytes: [UInt8]? { if case .bytes(let b) = value { b } else { nil } }
+  @inline(never) public var bytes: [UInt8]? { if case .bytes(let b) = value { b } else { nil } }
   /// The text string.
-  public var text: String? { if case .text(let t) = value { t } else { nil } }
+  @inline(never) public var text: String? { if case .text(let t) = value { t } else { nil } }
   /// The elements.
-  public var array: [CBORItem]? { if case .array(let a) = value { a } else { nil } }
+  @inline(never) public var array: [CBORItem]? { if case .array(let a) = value { a } else { nil } }
   /// The entries.
-  public var map: [Entry]? { if case .map(let m) = value { m } else { nil } }
+  @inline(never) public var map: [Entry]? { if case .map(let m) = value { m } else { nil } }
   /// The boolean.
-  public var bool: Bool? { if case .bool(let b) = value { b } else { nil } }
+  @inline(never) public var bool: Bool? { if case .bool(let b) = value { b } else { nil } }
 
   /// The map member under an integer key.
-  public subscript(key: Int64) -> CBORItem? { map?.first { $0.key.int == key }?.value }
+  @inline(never) public subscript(key: Int64) -> CBORItem? { map?.first { $0.key.int == key }?.value }
   /// The map member under a text key.
-  public subscript(key: String) -> CBORItem? { map?.first { $0.key.text?.isExactly(key) == true }?.value }
+  @inline(never) public subscript(key: String) -> CBORItem? {
+    map?.first { $0.key.text?.isExactly(key) == true }?.value
+  }
 
   /// The item again as a value to write.
   public var rewritten: CBORValue {
