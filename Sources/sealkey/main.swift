@@ -6,5 +6,9 @@ import Glibc
 
 Hardening.apply()
 let interrupts = Interrupts()
-let code = await interrupts.run { await CommandLineTool.run(Array(CommandLine.arguments.dropFirst())) }
-exit(code)
+// The first thread waits here. A main that awaits would end it instead, and what watches memory from outside (valgrind)
+// does not survive that.
+Task.detached {
+  exit(await interrupts.run { await CommandLineTool.run(Array(CommandLine.arguments.dropFirst())) })
+}
+while true { pause() }
