@@ -23,7 +23,7 @@ let modules: [(name: String, dependencies: [Target.Dependency])] = [
 let package = Package(
   name: "sealkey",
   products: modules.map { .library(name: $0.name, targets: [$0.name]) }
-    + [.executable(name: "sealkey", targets: ["sealkey"])],
+    + [.executable(name: "sealkey", targets: ["sealkey"]), .library(name: "FuzzTargets", targets: ["FuzzTargets"])],
   targets: [
     .systemLibrary(name: "CFido2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
@@ -44,6 +44,10 @@ let package = Package(
         name: "FirstTenMinutes",
         dependencies: ["CryptoCore", "SealCeremonies", "SealFormats", "SecurityKeys", "VirtualAuthenticator"],
         path: "Examples/FirstTenMinutes"),
+      // The parsers as a fuzzer sees them: the package in Fuzz/ drives them, the tests replay the seeds.
+      .target(
+        name: "FuzzTargets", dependencies: modules.map { .target(name: $0.name) } + ["CCbor"], path: "Fuzz/Targets"),
+      .testTarget(name: "FuzzTargetsTests", dependencies: ["FuzzTargets", "TestSupport"]),
       .testTarget(
         name: "sealkeyTests",
         dependencies: ["sealkey", "FirstTenMinutes", "TestSupport"] + modules.map { .target(name: $0.name) }),
