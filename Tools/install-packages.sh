@@ -43,6 +43,7 @@ integration=(
   'man-db|shows them'
   'lintian|checks the Debian package'
   'dpkg-dev|makes it'
+  'valgrind|watches memory from outside'
 )
 browser=(
   "${test[@]}"
