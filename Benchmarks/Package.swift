@@ -16,7 +16,13 @@ let package = Package(
       dependencies: [
         .product(name: "SealFormats", package: "sealkey"), .product(name: "SealCeremonies", package: "sealkey"),
         .product(name: "WebAuthnCore", package: "sealkey"), .product(name: "CryptoCore", package: "sealkey"),
-      ])
+      ]),
+    .executableTarget(
+      name: "CoreBenchmark",
+      dependencies: [
+        .product(name: "SecurityKeys", package: "sealkey"), .product(name: "VirtualAuthenticator", package: "sealkey"),
+        .product(name: "WebAuthnCore", package: "sealkey"), .product(name: "CryptoCore", package: "sealkey"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )
