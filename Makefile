@@ -10,7 +10,7 @@ PREFIX ?= /usr/local
 export SWIFT_BACKTRACE ?= color=no
 
 .PHONY: help kernel card pages browser demo build release install deb reproducible test check format interface \
-  completions docs ci-full packages clean
+  completions docs fuzz bench ci-full packages clean
 
 help:
 	@echo 'make demo      set up what is missing, build, and run the whole job on the built-in virtual key'
@@ -28,6 +28,8 @@ help:
 	@echo 'make card      the virtual key as a contactless card, through a real pcscd'
 	@echo 'make pages     the pages that sealkey writes, in a headless Chromium and before an HTML validator'
 	@echo 'make browser   headless Chromium registers and signs what sealkey asks'
+	@echo 'make fuzz      each parser under libFuzzer for SECONDS=60, or TARGETS="cbor json"'
+	@echo 'make bench     speed and memory beside other programs, into docs/BENCHMARKS.md'
 	@echo 'make ci-full   everything slow: sanitizers, clean machine, sweeps'
 
 packages:
@@ -57,7 +59,7 @@ test:
 	@python=$$(Tools/python-env.sh) && SEALKEY_PYTHON=$$python Tools/test.sh
 
 check:
-	@$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
+	@$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Fuzz Benchmarks
 	@Tools/check-headers.sh
 	@Tools/check-unwraps.sh
 	@Tools/check-conformance.sh
@@ -76,7 +78,7 @@ completions: build
 	@Tests/Integration/completions.sh
 
 format:
-	@$(SWIFT) format --in-place --recursive Package.swift Sources Tests
+	@$(SWIFT) format --in-place --recursive Package.swift Sources Tests Fuzz Benchmarks
 
 kernel: build
 	@Tools/install-packages.sh integration
@@ -94,6 +96,13 @@ pages: build
 browser: build
 	@Tools/install-packages.sh browser
 	@Tests/Integration/browser.sh
+
+fuzz: packages
+	@Tools/fuzz.sh $(or $(SECONDS),60) $(TARGETS)
+
+# Measures this machine as it is: let nothing else run.
+bench: release
+	@Tools/bench.sh
 
 ci-full:
 	@Tools/ci-full.sh

@@ -26,6 +26,20 @@ for sanitizer in address thread; do
   done
 done
 
+step 'the main paths with the leak checker, and under valgrind'
+SEALKEY=$PWD/.build/address/debug/sealkey Tests/Integration/memory.sh leaks
+Tests/Integration/memory.sh valgrind
+
+step 'every C call on the ceremonies failing once'
+Tests/Integration/failures.sh
+
+step 'what the process does to itself'
+Tests/Integration/process.sh
+
+step 'every parser under libFuzzer'
+Tools/fuzz.sh "${SEALKEY_FUZZ_SECONDS:-60}"
+Tools/fuzz-coverage.sh
+
 step 'every fault at every packet and command, 1,000 ids on every model, 100 interruptions, every command and byte of a matrix run'
 SEALKEY_FULL=1 swift test --filter 'FaultSweepTests|LongListTests|SignalTests|PulledTests|MetadataTests|RunTests|ModelRunTests'
 cat .build/fault-sweep.md
