@@ -21,7 +21,10 @@ extension FuzzTarget {
         let second = again("artefact") { () throws(FormatError) in try Artefact(parsing: written) }
         must(second.kind == artefact.kind && second.seal == artefact.seal, "Seal's part stays byte for byte")
         must(second.isSimulated || !artefact.isSimulated, "the mark of a virtual key is never lost")
-        must(second.encoded(pretty: isPretty) == written, "an artefact changes when it is written again")
+        // A raw file of Seal's gets its wrapper by being written, and from then on stays as it is.
+        let settled = second.encoded(pretty: isPretty)
+        let third = again("artefact") { () throws(FormatError) in try Artefact(parsing: settled) }
+        must(third.encoded(pretty: isPretty) == settled, "an artefact changes when it is written again")
       }
       let alone = artefact.sealOnly()
       let raw = attempt { () throws(FormatError) in try Artefact(parsing: alone) }

@@ -8,8 +8,7 @@ import SealCeremonies
 /// Seeds as files, as libFuzzer wants them.
 public enum SeedFolder {
   /// Writes the seeds of every target to `folder/<target>/seed-<number>`.
-  public static func write(to folder: String) async throws {
-    let stock = try await SeedStock.made()
+  public static func write(_ stock: SeedStock, to folder: String) throws {
     mkdir(folder, 0o755)
     for target in FuzzTarget.all {
       mkdir("\(folder)/\(target.name)", 0o755)

@@ -20,7 +20,7 @@ private let chosen: FuzzTarget = {
 public func begin() {
   if let folder = getenv("SEALKEY_FUZZ_SEEDS").map({ String(cString: $0) }) {
     Task {
-      do { try await SeedFolder.write(to: folder) } catch {
+      do { try await SeedFolder.write(SeedStock.made(), to: folder) } catch {
         print("seeds: \(error)")
         exit(1)
       }
