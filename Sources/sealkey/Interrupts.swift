@@ -24,6 +24,11 @@ final class Interrupts: Sendable {
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     readEnd = ends[0]
     signalPipe.store(ends[1], ordering: .sequentiallyConsistent)
+    // Whoever started this program may have them blocked, and a child inherits that.
+    var both = sigset_t()
+    sigemptyset(&both)
+    for number in [SIGINT, SIGTERM] { sigaddset(&both, number) }
+    pthread_sigmask(SIG_UNBLOCK, &both, nil)
     for number in [SIGINT, SIGTERM] {
       signal(number) { _ in
         // Only write may be called here.
