@@ -132,7 +132,16 @@ struct U2F {
     }
   }
 
+  /// A registration that is refused for its length is sent once more without Le, as some keys want it (QUIRKS Q59).
   private func send(_ request: CommandAPDU) throws(SecurityKeyError) -> ResponseAPDU {
+    let response = try sendOnce(request)
+    guard response.status == .wrongLength, request.ins == 0x01, request.le != nil else { return response }
+    var other = request
+    other.le = nil
+    return try sendOnce(other)
+  }
+
+  private func sendOnce(_ request: CommandAPDU) throws(SecurityKeyError) -> ResponseAPDU {
     do { return try ResponseAPDU(parsing: link.message(try request.extendedForm())) } catch let error
       as SecurityKeyError
     {

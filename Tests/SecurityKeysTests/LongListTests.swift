@@ -157,6 +157,68 @@ struct LongListTests {
     }
   }
 
+  @Test(
+    "Q62: a CTAP 2.1 key that overlooks an id in a list is found out by a credential it is known to have",
+    arguments: [3, 30], [false, true])
+  func overlooksOnCTAP21(count: Int, withPIN: Bool) async throws {
+    let profile = ModelProfile.virtual.varied("liar") {
+      $0.limits(1200, 8, 128)
+      $0.quirks = [.listsOfSeveralNeverMatch]
+    }
+    let bench = try Bench(profile)
+    if withPIN { try await bench.setPIN() }
+    let hints = MemoryHints()
+    func fresh() -> SecurityKey { SecurityKey(bench.endpoint, timings: Bench.quick, hints: hints) }
+    func attempt(_ act: (SecurityKey) async throws -> Void) async -> String? {
+      bench.virtual.log.clear()
+      let key = fresh()
+      let failed = await failure { try await act(key) }
+      await key.close()
+      return failed
+    }
+    await bench.key.close()
+    var made: [[UInt8]] = []
+    for _ in 0..<2 {
+      let failed = await attempt { key in
+        made.append(try await key.makeCredential(Bench.registration(), pin: bench.person).credentialID)
+      }
+      #expect(failed == nil)
+    }
+    // The second is remembered, the first is what is looked for.
+    let list = Bench.list(count, length: 64, id: made[0], at: count - 1)
+    let failed = await attempt { key in
+      let got = try await key.getAssertion(Bench.assertion(list), pin: bench.person).credentialID
+      #expect(got == made[0])
+    }
+    #expect(failed == nil)
+    // Now that one is remembered: an exclude list with it ends with one silent command, and no second credential.
+    #expect(
+      await attempt { _ = try await $0.makeCredential(Bench.registration(exclude: list), pin: bench.person) }
+        == "alreadyRegistered")
+    #expect(bench.commands == 1 && bench.virtual.log.entries.allSatisfy { $0.waits == 0 })
+    // And a list without any of its credentials is still none of its.
+    let absent = Bench.list(count, length: 64, id: made[0], at: nil)
+    #expect(
+      await attempt { _ = try await $0.getAssertion(Bench.assertion(absent), pin: bench.person) } == "notOnThisKey")
+  }
+
+  @Test("the same question costs an honest key one command, and only where none of the ids is its")
+  func honest() async throws {
+    let (bench, id) = try await Self.bench(ModelProfile.virtual.varied("honest") { $0.limits(1200, 8, 128) })
+    await bench.key.close()
+    let hints = MemoryHints()
+    hints.remember(id, of: Bench.rpID, on: KeyMark(place: bench.socketID, aaguid: SimulatedKey.aaguid))
+    let key = SecurityKey(bench.endpoint, timings: Bench.quick, hints: hints)
+    let absent = Bench.assertion(Bench.list(24, length: 64, id: id, at: nil))
+    for expected in [3 + 1, 3] {
+      let commands = await bench.commands {
+        #expect(await failure { try await key.getAssertion(absent) } == "notOnThisKey")
+      }
+      #expect(commands == expected, "what is proved once is not asked again")
+    }
+    await key.close()
+  }
+
   @Test("Q7: \"already registered\" for another relying party's credential is not believed")
   func otherParty() async throws {
     let (bench, id) = try await Self.bench(.virtual, quirks: [.excludesAcrossRPs])

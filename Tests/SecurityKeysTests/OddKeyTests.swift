@@ -89,6 +89,23 @@ struct OddKeyTests {
     host.stop()
   }
 
+  @Test("Q59: a U2F key that refuses Le in a registration is asked without it")
+  func u2fRegistrationLength() async throws {
+    let bench = try Bench(.u2f)
+    try await bench.key.open()
+    bench.virtual.log.clear()
+    bench.faults.add(.command(bench.faults.commands, .replaceReply(StatusWord.wrongLength.bytes)))
+    let made = try await bench.register()
+    #expect(!made.credentialID.isEmpty)
+    let asked = bench.virtual.log.entries.compactMap { try? CommandAPDU(parsing: $0.request) }
+    #expect(asked.map { $0.le != nil } == [true, false] && asked.allSatisfy { $0.ins == 1 })
+    // A key that refuses both is not asked for ever.
+    for i in 0..<2 {
+      bench.faults.add(.command(bench.faults.commands + i, .replaceReply(StatusWord.wrongLength.bytes)))
+    }
+    #expect(await failure { try await bench.register() } == "badAnswer")
+  }
+
   @Test("reports of other sizes", arguments: [24, 32, 128, 512])
   func reportSizes(size: Int) async throws {
     let bench = try Bench(.virtual.varied("reports") { $0.reportSize = size })

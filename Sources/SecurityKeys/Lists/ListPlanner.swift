@@ -100,7 +100,8 @@ struct ListPlan: Hashable, Sendable {
   let probes: [[CredentialDescriptor]]
 
   /// The commands of an assertion, the last of which waits for the touch: one outright; otherwise the probes up to the
-  /// one that says yes, and the assertion with that one id. A key that knows none of the ids takes the probes alone.
+  /// one that says yes, and the assertion with that one id. A key that knows none of the ids takes the probes alone,
+  /// and one command more where another id is known to be on it, in a list: that proves that it reads lists.
   /// - Parameter id: the one that the key knows.
   func assertionCommands(knowing id: [UInt8]?) -> Int {
     if isOutright { return 1 }

@@ -107,7 +107,11 @@ extension SecurityKey {
         if ids.count > 1 { listManners.areProved = true }
         return response
       } catch let error as SecurityKeyError where ids.count > 1 {
-        guard error.isAboutTheList || error == .notOnThisKey && !trustsLists(session, info) else { throw error }
+        if error == .notOnThisKey, trustsLists(session, info) {
+          guard try overlooksInLists(ids, request.rpID, session, info) else { throw error }
+        } else if error != .notOnThisKey, !error.isAboutTheList {
+          throw error
+        }
         probes = ids.map { [$0] }
         isDoubted = true
       }
@@ -125,8 +129,14 @@ extension SecurityKey {
       if let response { return response }
       return try await ask([found])
     }
-    let found: CredentialDescriptor?
-    do throws(SecurityKeyError) { found = try search(probes, request.rpID, session, info) } catch {
+    var found: CredentialDescriptor?
+    do throws(SecurityKeyError) {
+      found = try search(probes, request.rpID, session, info)
+      if found == nil, probes.contains(where: { $0.count > 1 }), try overlooksInLists(ids, request.rpID, session, info)
+      {
+        found = try search(ids.map { [$0] }, request.rpID, session, info)
+      }
+    } catch {
       // A key that takes no probes is asked outright.
       guard error.isAboutTheRequest, plan.fitsOne else { throw error }
       return try await ask(ids)
@@ -152,8 +162,15 @@ extension SecurityKey {
     }
     let planner = planner(session, info)
     let probeSize = probeSize(request.rpID, info)
-    let hint = hints.lastCredential(of: request.rpID, on: mark(session.facts))
-    let ids = Self.hintFirst(planner.candidates(request.excludeList, baseSize: probeSize), hint)
+    var ids = planner.candidates(request.excludeList, baseSize: probeSize)
+    if let hint = hints.lastCredential(of: request.rpID, on: mark(session.facts)), !info.isAlwaysVerifying,
+      let place = ids.firstIndex(of: CredentialDescriptor(id: hint))
+    {
+      // Alone, so that a key which overlooks ids in lists (QUIRKS Q62) does not overlook this one.
+      let known = try search([[ids.remove(at: place)]], request.rpID, session, info)
+      guard known == nil else { throw SecurityKeyError.alreadyRegistered }
+      hints.remember(nil, of: request.rpID, on: mark(session.facts))
+    }
     guard !ids.isEmpty else { return try await ask([]) }
     let plan = planner.plan(
       ids, ceremonySize: ListRequest.registrationSize(request), probeSize: probeSize,
@@ -215,8 +232,41 @@ extension SecurityKey {
     listManners.areBad ? ids.map { [$0] } : planner.chunks(ids, baseSize: size)
   }
 
+  /// Whether a key that is otherwise believed overlooks ids in lists (QUIRKS Q62), found out with an id that it has: one
+  /// more command for a key that does not, and none where no id is known to be on it.
+  private func overlooksInLists(
+    _ ids: [CredentialDescriptor], _ rpID: String, _ session: Session, _ info: AuthenticatorInfo
+  ) throws(SecurityKeyError) -> Bool {
+    guard !listManners.areProved, !listManners.areBad, !info.isAlwaysVerifying, let decoy = ids.first,
+      let hint = hints.lastCredential(of: rpID, on: mark(session.facts))
+    else { return false }
+    let witness = CredentialDescriptor(id: hint)
+    let pair = [decoy, witness]
+    guard !ids.contains(witness), planner(session, info).chunks(pair, baseSize: probeSize(rpID, info)).count == 1 else {
+      return false
+    }
+    let probe = Probe(link: session.link, info: info)
+    do throws(SecurityKeyError) {
+      if try probe.knows(pair, rpID: rpID) != nil {
+        listManners.areProved = true
+        return false
+      }
+      guard try probe.knows([witness], rpID: rpID) != nil else {
+        // It was there once; now it is no witness.
+        hints.remember(nil, of: rpID, on: mark(session.facts))
+        return false
+      }
+    } catch {
+      guard error.isAboutTheRequest else { throw error }
+      return false
+    }
+    listManners.areBad = true
+    return true
+  }
+
   /// Keys that overlook an id in a list have been seen among cards and older models. One that speaks CTAP 2.1 over USB,
-  /// or has found an id in a list before, is believed.
+  /// or has found an id in a list before, is believed, unless ``overlooksInLists(_:_:_:_:)`` tells otherwise: to ask
+  /// such a key for each of a thousand ids would cost an honest one, and whoever waits for it, a thousand commands.
   private func trustsLists(_ session: Session, _ info: AuthenticatorInfo) -> Bool {
     listManners.areProved || info.speaksCTAP21 && session.facts.transport != "pcsc"
   }
