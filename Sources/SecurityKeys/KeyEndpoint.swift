@@ -15,7 +15,9 @@ public struct KeyEndpoint: Sendable {
   /// Whether the other end is known to be no real key.
   public let isSimulated: Bool
   /// Opens the wire. Runs on the key's own thread.
-  let connect: @Sendable (CancelSwitch) throws(TransportError) -> any KeyTransport
+  private(set) var connect: @Sendable (CancelSwitch) throws(TransportError) -> any KeyTransport
+  /// The same, for a card that is laid on the reader from then on; nil where a key is touched.
+  private var connectToNewCard: (@Sendable (CancelSwitch) throws(TransportError) -> any KeyTransport)?
   /// Told of everything on the wire, on the key's own thread.
   private(set) var observer: KeyObserver?
   /// The one PIN/UV auth protocol that is used, where the key lists it.
@@ -31,6 +33,22 @@ public struct KeyEndpoint: Sendable {
     self.kindName = kindName
     self.isSimulated = isSimulated
     self.connect = connect
+  }
+
+  /// The same place, where a card that lies there already does not count.
+  var forNewCard: KeyEndpoint {
+    var copy = self
+    if let connectToNewCard { copy.connect = connectToNewCard }
+    return copy
+  }
+
+  /// The same place, with a way to wait for a card that is laid there.
+  func withNewCard(
+    _ connect: @escaping @Sendable (CancelSwitch) throws(TransportError) -> any KeyTransport
+  ) -> KeyEndpoint {
+    var copy = self
+    copy.connectToNewCard = connect
+    return copy
   }
 
   /// CTAPHID reports on a descriptor that `open` gives: the virtual key in this process, or anything that imitates one.

@@ -135,28 +135,27 @@ extension Invocation {
       return (try KeyDiscovery.find(id, among: Inventory.now().entries.map(\.key)).endpoint(), nil, nil)
     case .nfc(let reader): return (.nfc(reader: reader), nil, nil)
     case nil:
-      let keys = KeyDiscovery.list()
-      guard let first = keys.first else {
-        // A key on a reader was laid there to be used.
-        let cards = Inventory.now().entries.filter { $0.access == .ready }
-        guard let card = cards.first else { throw KeyChoiceError.noKey }
-        return (cards.count == 1 ? card.key.endpoint() : .nfc(reader: nil), nil, nil)
+      switch await Contenders.now() {
+      case .none: throw KeyChoiceError.noKey
+      case .one(let key): return (key.endpoint(), nil, nil)
+      case .several(let keys):
+        let (key, others) = try await touched(keys, to: "use")
+        return (key.endpoint(), nil, others)
       }
-      guard keys.count > 1 else { return (first.endpoint(), nil, nil) }
-      return try await touched(keys)
     }
   }
 
   /// Among several keys, the one that is touched.
-  private func touched(
-    _ keys: [FoundKey]
-  ) async throws -> (KeyEndpoint, VirtualKeyHost?, others: Task<Void, Never>?) {
-    say("Several keys are plugged in. Touch the one you want to use.")
+  func touched(_ keys: [FoundKey], to verb: String) async throws -> (FoundKey, others: Task<Void, Never>) {
+    let readers = keys.contains { $0.kindName == "pcsc" }
+    say(
+      "There are several keys. Touch the one you want to \(verb)"
+        + (readers ? ", or lay it on a card reader; lift it first if it lies there." : "."))
     do {
       let chosen = try await KeyChoice.touched(
         among: keys.map { $0.endpoint() }, timings: timings, pinTriesFloor: options.has("last-tries") ? 0 : 3)
       say("Using \(keys[chosen.index].name).")
-      return (keys[chosen.index].endpoint(), nil, chosen.others)
+      return (keys[chosen.index], chosen.others)
     } catch SecurityKeyError.transport(.timedOut) { throw KeyChoiceError.severalKeys }
   }
 
@@ -226,7 +225,7 @@ enum KeyChoiceError: NamedError, Hashable {
   var message: String {
     switch self {
     case .noKey: "No security key is plugged in."
-    case .severalKeys: "Several keys are plugged in and none was touched."
+    case .severalKeys: "There are several keys and none was touched."
     }
   }
   var next: String {

@@ -57,6 +57,8 @@ final class Desk: Sendable {
 
   static let reader = "Test Contactless Reader 00 00"
   let state: Locked<State>
+  /// How often somebody has looked what there is.
+  let looks = Locked(0)
   private let id = Hex.encode(Random.bytes(8))
 
   init(_ card: (any SmartCard)? = nil, reader: String = Desk.reader) {
@@ -109,6 +111,7 @@ private final class DeskReaders: CardReaders {
 
   func readers() throws(TransportError) -> [ReaderState] {
     let (slots, problem) = desk.state.withLock { ($0.slots, $0.problem) }
+    desk.looks.withLock { $0 += 1 }
     if let problem { throw .card(problem) }
     return slots.map {
       ReaderState(

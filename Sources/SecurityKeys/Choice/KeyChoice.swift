@@ -4,7 +4,8 @@
 
 import CTAPWire
 
-/// Several keys and nobody named one: all of them wait, and the one that is touched is used.
+/// Several keys and nobody named one: all of them wait, and the one that is touched is used. To lay a key on a card
+/// reader is to touch it; one that lay there before has to be lifted and laid on again.
 ///
 /// Every key has a thread of its own, so a locked, slow or broken key never delays another. What follows, the PIN above
 /// all, is for the chosen key alone.
@@ -35,7 +36,7 @@ public enum KeyChoice {
     let (outcomes, sink) = AsyncStream<(index: Int, outcome: Outcome)>.makeStream()
     let waits = endpoints.enumerated().map { index, endpoint in
       Task {
-        let key = SecurityKey(endpoint, timings: timings, pinTriesFloor: pinTriesFloor)
+        let key = SecurityKey(endpoint.forNewCard, timings: timings, pinTriesFloor: pinTriesFloor)
         let outcome = await wait(key, objection)
         await key.close()
         sink.yield((index, outcome))

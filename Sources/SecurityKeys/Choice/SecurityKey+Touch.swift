@@ -11,12 +11,14 @@ extension SecurityKey {
   /// Waits for a touch and does nothing else: how one key among several is chosen. False when the key cannot be asked
   /// for that.
   ///
-  /// CTAP 2.1 has a command for it (section 6.9). A CTAP 2.0 key is asked for a credential with an empty pinUvAuthParam
+  /// A key on a card reader has been touched when it was laid there. CTAP 2.1 has a command for it (section 6.9). A CTAP 2.0 key is asked for a credential with an empty pinUvAuthParam
   /// (CTAP 2.0 section 5.1), a U2F key for one that is thrown away; neither leaves anything behind.
   /// - Throws: ``SecurityKeyError``.
   public func waitForTouch() async throws -> Bool {
     try await act { [self] in
       let session = try connect()
+      // Whoever laid the key on a reader has touched it.
+      if session.link.card != nil { return true }
       let deadline = Deadline.after(timings.touch)
       guard let info = session.facts.info else {
         try U2F(link: session.link).waitForTouch()

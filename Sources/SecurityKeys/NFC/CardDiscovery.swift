@@ -27,6 +27,8 @@ extension KeyEndpoint {
       isSimulated: reader.map(ReaderNames.isVirtual) ?? false
     ) { cancel throws(TransportError) in
       CardTransport(reader: reader, cancel: cancel, patience: patience, open: open)
+    }.withNewCard { cancel throws(TransportError) in
+      CardTransport(reader: reader, cancel: cancel, patience: patience, wantsNewCard: true, open: open)
     }
   }
 }
@@ -34,12 +36,14 @@ extension KeyEndpoint {
 /// Finds card readers, and what is on them.
 public enum CardDiscovery {
   /// Every reader of pcscd, and whether a key on it can be used now.
+  /// - Parameter patience: how long the service may take; one that hangs must not hold up USB keys.
   /// - Throws: ``TransportError/card(_:)``: `libraryAbsent`, `serviceAbsent`, `notPermitted`.
-  public static func list() throws(TransportError) -> [(key: FoundKey, access: FoundKey.Access)] {
+  public static func list(
+    patience: Duration = .seconds(5)
+  ) throws(TransportError) -> [(key: FoundKey, access: FoundKey.Access)] {
     let line = try CardLine { () throws(TransportError) in try PCSCReaders() }
     defer { line.giveUp() }
-    // A service that hangs must not hold up a list of USB keys.
-    let reply = try line.ask(.readers, until: .after(.seconds(5)), nil, grace: .zero)
+    let reply = try line.ask(.readers, until: .after(patience), nil, grace: .zero)
     guard case .readers(let states) = reply else { return [] }
     return states.map { (FoundKey($0), access($0)) }
   }

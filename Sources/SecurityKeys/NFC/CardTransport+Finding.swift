@@ -18,6 +18,7 @@ extension CardTransport {
     var refusal: CardError?
     var hasTold = false
     var states = try look()
+    if wantsNewCard { for state in states where state.hasCard { tried[state.name] = state.changes } }
     while true {
       let candidates = try candidates(states)
       var isHeld = false
@@ -35,8 +36,11 @@ extension CardTransport {
         }
       }
       // Every reader has a card, and none is a key.
-      if let refusal, candidates.allSatisfy({ $0.hasCard && tried[$0.name] == $0.changes }) { throw .card(refusal) }
+      if let refusal, !wantsNewCard, candidates.allSatisfy({ $0.hasCard && tried[$0.name] == $0.changes }) {
+        throw .card(refusal)
+      }
       guard isHeld || !end.isOver else {
+        if wantsNewCard { throw .timedOut }
         throw .card(refusal ?? .noCard(reader: wanted.map { _ in candidates[0].name }))
       }
       if !isHeld, !hasTold {

@@ -19,6 +19,8 @@ public final class CardTransport: KeyTransport {
   let wanted: String?
   /// How long another program's hold on the reader is waited for.
   let patience: Duration
+  /// A card that lies on the reader at first does not count.
+  let wantsNewCard: Bool
   let cancel: CancelSwitch
   private let open: @Sendable () throws(TransportError) -> any CardReaders
   private(set) var line: CardLine?
@@ -70,14 +72,16 @@ public final class CardTransport: KeyTransport {
   ///   - reader: a reader's name or a part of it; nil for any reader but the card faces of USB keys.
   ///   - cancel: stops every wait.
   ///   - patience: how long another program's hold on the reader is waited for.
+  ///   - wantsNewCard: a card that lies on the reader at first does not count, until it is lifted and laid on again.
   ///   - open: gives the readers; runs on a thread of its own.
   public init(
-    reader: String?, cancel: CancelSwitch, patience: Duration = .seconds(5),
+    reader: String?, cancel: CancelSwitch, patience: Duration = .seconds(5), wantsNewCard: Bool = false,
     open: @escaping @Sendable () throws(TransportError) -> any CardReaders
   ) {
     wanted = reader
     self.cancel = cancel
     self.patience = patience
+    self.wantsNewCard = wantsNewCard
     self.open = open
   }
 

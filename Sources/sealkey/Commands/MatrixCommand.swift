@@ -302,16 +302,14 @@ extension Invocation {
       return RunPlace(try KeyDiscovery.find(id, among: Inventory.now().entries.map(\.key)))
     case .nfc(let reader): return RunPlace(.nfc(reader: reader))
     case nil:
-      let keys = KeyDiscovery.list()
-      guard let first = keys.first else {
-        let cards = Inventory.now().entries.filter { $0.access == .ready }
-        guard let card = cards.first, cards.count == 1 else { throw KeyChoiceError.noKey }
-        return RunPlace(card.key)
+      switch await Contenders.now() {
+      case .none: throw KeyChoiceError.noKey
+      case .one(let key): return RunPlace(key)
+      case .several(let keys):
+        let (key, others) = try await touched(keys, to: "measure")
+        await others.value
+        return RunPlace(key)
       }
-      guard keys.count > 1 else { return RunPlace(first) }
-      say("Several keys are plugged in. Touch the one you want to measure.")
-      let chosen = try await KeyChoice.touched(among: keys.map { $0.endpoint() }, timings: timings)
-      return RunPlace(keys[chosen.index])
     }
   }
 }
