@@ -18,6 +18,8 @@ final class Bench: Sendable {
   let key: SecurityKey
   let asked = Locked<[PINRequest]>([])
   private let socket: Socket
+  /// Where ``secondKey(timings:)`` finds the key, when that is not in this process.
+  private let kernel: KernelSocket?
   /// What the person types when asked.
   let typed: Locked<[UInt8]?>
 
@@ -28,7 +30,7 @@ final class Bench: Sendable {
   init(
     _ profile: ModelProfile = .virtual, touch: TouchControl.Policy = .automatic, faults: [Fault] = [],
     pin: [UInt8]? = Bench.pin, timings: KeyTimings = Bench.quick, timing: KeyTiming = KeyTiming(),
-    pinTriesFloor: Int = 3
+    pinTriesFloor: Int = 3, wire: Wire = .pair
   ) throws {
     let virtual = try VirtualAuthenticator(profile: profile, touch: touch, timing: timing)
     let script = FaultScript(faults)
@@ -37,6 +39,7 @@ final class Bench: Sendable {
     self.faults = script
     self.socket = socket
     typed = Locked(pin)
+    kernel = wire == .pair ? nil : KernelSocket(virtual, script, wire)
     key = SecurityKey(Self.endpoint(socket, profile), timings: timings, pinTriesFloor: pinTriesFloor)
   }
 
@@ -54,7 +57,7 @@ final class Bench: Sendable {
 
   /// Another program's hold on the same key.
   func secondKey(timings: KeyTimings = Bench.quick) -> SecurityKey {
-    SecurityKey(Self.endpoint(socket, virtual.profile), timings: timings)
+    SecurityKey(kernel?.endpoint ?? Self.endpoint(socket, virtual.profile), timings: timings)
   }
 
   /// Who answers when the key wants its PIN.

@@ -4,7 +4,6 @@
 
 import CTAPWire
 import CryptoCore
-import Glibc
 import TestSupport
 import Testing
 import VirtualAuthenticator
@@ -99,10 +98,10 @@ struct FaultSweepTests {
     for ceremony in Self.ceremonies { all += try await Self.cases(ceremony).map { (ceremony, $0) } }
     #expect(all.count >= 5000)
     let chosen = Extent.isFull ? all : Self.sample(all, 200)
-    var table = OutcomeTable()
+    var table = OutcomeTable(Self.ceremonies.map(\.rawValue))
     let results = try await Self.judgeAll(chosen, width: Extent.isFull ? 48 : 12)
     for (ceremony, one, result) in results {
-      table.add(ceremony, one.kind, result.fired == 0 ? "did not happen" : result.failure ?? "done")
+      table.add(ceremony.rawValue, one.kind, result.fired == 0 ? "did not happen" : result.failure ?? "done")
       if !result.complaints.isEmpty {
         Issue.record("\(ceremony) \(one.plan): \(result.complaints.joined(separator: "; "))")
       }
@@ -112,7 +111,7 @@ struct FaultSweepTests {
     #expect(results.count { $0.2.fired > 0 } > results.count * 8 / 10)
     // Both ends are seen: faults that are made good, and faults that are named.
     #expect(results.contains { $0.2.fired > 0 && $0.2.failure == nil } && results.contains { $0.2.failure != nil })
-    try table.write(cases: results.count, of: all.count)
+    try table.write(.reports, cases: results.count, of: all.count)
   }
 
   /// Evenly spread, the first and the last among them.
@@ -141,36 +140,5 @@ struct FaultSweepTests {
       }
       return results
     }
-  }
-}
-
-/// What came of each kind of fault in each ceremony, counted.
-struct OutcomeTable {
-  private var counts: [String: [String: [String: Int]]] = [:]
-
-  mutating func add(_ ceremony: SweepCeremony, _ kind: String, _ outcome: String) {
-    counts[ceremony.rawValue, default: [:]][kind, default: [:]][outcome, default: 0] += 1
-  }
-
-  /// Writes it beside the other things that a build makes.
-  func write(cases: Int, of all: Int) throws {
-    var lines = [
-      "# Fault sweep", "",
-      "\(cases) of \(all) cases: each one fault in one ceremony on the virtual key, its deadlines scaled down. "
-        + "What came of it, and how often; `done` means that the fault was made good.",
-    ]
-    for ceremony in FaultSweepTests.ceremonies.map(\.rawValue) {
-      lines += ["", "## \(ceremony)", "", "| fault | outcomes |", "|---|---|"]
-      for (kind, outcomes) in (counts[ceremony] ?? [:]).sorted(by: { $0.key < $1.key }) {
-        let text = outcomes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.key) \($0.value)" }
-        lines.append("| \(kind) | \(text.joined(separator: ", ")) |")
-      }
-    }
-    var parts = #filePath.split(separator: "/")
-    parts.removeLast(3)
-    let path = "/" + parts.joined(separator: "/") + "/.build/fault-sweep.md"
-    let file = try #require(fopen(path, "w"))
-    defer { fclose(file) }
-    fputs(lines.joined(separator: "\n") + "\n", file)
   }
 }

@@ -70,9 +70,9 @@ enum Sweep {
 
   /// A key that is ready for the ceremony: plugged in afresh, with its PIN and credential, not open.
   static func prepare(
-    _ ceremony: SweepCeremony, patience: Int64 = 1
+    _ ceremony: SweepCeremony, patience: Int64 = 1, wire: Wire = .pair
   ) async throws -> (bench: Bench, id: [UInt8]) {
-    let bench = try Bench(ceremony.profile, timing: keyTiming(patience))
+    let bench = try Bench(ceremony.profile, timing: keyTiming(patience), wire: wire)
     if ceremony.needsPIN { try await bench.setPIN() }
     var id: [UInt8] = []
     switch ceremony {
@@ -110,9 +110,9 @@ enum Sweep {
 
   /// Runs the ceremony with the fault, then once more without.
   static func run(
-    _ ceremony: SweepCeremony, patience: Int64 = 1, _ make: @Sendable (FaultScript) -> Fault?
+    _ ceremony: SweepCeremony, patience: Int64 = 1, wire: Wire = .pair, _ make: @Sendable (FaultScript) -> Fault?
   ) async throws -> SweepResult {
-    let (bench, id) = try await prepare(ceremony, patience: patience)
+    let (bench, id) = try await prepare(ceremony, patience: patience, wire: wire)
     let fault = make(bench.faults)
     if let fault { bench.faults.add(fault) }
     let tries = bench.virtual.pinRetries
@@ -132,8 +132,10 @@ enum Sweep {
   }
 
   /// How many packets each way, and commands, the ceremony takes when all goes well.
-  static func extent(_ ceremony: SweepCeremony) async throws -> (toKey: Int, toHost: Int, commands: Int) {
-    let (bench, id) = try await prepare(ceremony)
+  static func extent(
+    _ ceremony: SweepCeremony, wire: Wire = .pair
+  ) async throws -> (toKey: Int, toHost: Int, commands: Int) {
+    let (bench, id) = try await prepare(ceremony, wire: wire)
     let before = (
       bench.faults.packets(.toKey), bench.faults.packets(.toHost), bench.faults.commands
     )
@@ -170,12 +172,22 @@ enum Sweep {
   /// Deadlines are real time, and a crowded computer can let a few hundred milliseconds pass in which nothing happens.
   /// So a complaint must stand with deadlines six times and then thirty times as long.
   static func judge(
-    _ ceremony: SweepCeremony, _ plan: Plan, _ complaints: @Sendable (SweepResult) -> [String]
+    _ ceremony: SweepCeremony, _ plan: Plan, wire: Wire = .pair, _ complaints: @Sendable (SweepResult) -> [String]
+  ) async throws -> SweepResult {
+    try await judge(complaints) { patience in
+      try await run(ceremony, patience: patience, wire: wire) { plan.fault($0) }
+    }
+  }
+
+  /// The same for any way to run a case.
+  static func judge(
+    _ complaints: @Sendable (SweepResult) -> [String],
+    _ run: @Sendable (_ patience: Int64) async throws -> SweepResult
   ) async throws -> SweepResult {
     var result: SweepResult
     var patience: Int64 = 1
     repeat {
-      result = try await run(ceremony, patience: patience) { plan.fault($0) }
+      result = try await run(patience)
       result.complaints = complaints(result)
       patience *= patience == 1 ? 6 : 5
     } while !result.complaints.isEmpty && patience <= 30

@@ -4,6 +4,7 @@
 
 import CTAPWire
 import Glibc
+import SecurityKeys
 import TestSupport
 import Testing
 import VirtualAuthenticator
@@ -13,20 +14,39 @@ import VirtualAuthenticator
 struct SignalTests {
   @Test("the key hears CANCEL, the program ends with 130, and the key answers the next command")
   func atAnyMoment() async throws {
-    var random = SeededGenerator(seed: 130)
-    // The key waits as long as the slowest computer needs to send the signal.
-    var timing = KeyTiming()
-    timing.touchTimeout = 3_600_000
-    let virtual = try VirtualAuthenticator(touch: .never, timing: timing)
+    let virtual = try Self.key()
     let host = try VirtualKeyHost.udp(virtual)
     defer { host.stop() }
     let port = try #require(host.port)
+    try await Self.interrupt(virtual, "udp:\(port)", rounds: Extent.isFull ? 100 : 10)
+  }
+
+  @Test("the same over the kernel's hidraw", .enabled(if: Kernel.isOurs, Kernel.why))
+  func onTheKernel() async throws {
+    let virtual = try Self.key()
+    let host = try VirtualKeyHost.uhid(virtual, serial: "signals")
+    defer { host.stop() }
+    let patience = time(nil) + 60
+    while KeyDiscovery.list().isEmpty, time(nil) < patience { try await Task.sleep(for: .milliseconds(2)) }
+    let node = try #require(KeyDiscovery.list().first)
+    try await Self.interrupt(virtual, node.placeName, rounds: 20)
+  }
+
+  private static func key() throws -> VirtualAuthenticator {
+    // The key waits as long as the slowest computer needs to send the signal.
+    var timing = KeyTiming()
+    timing.touchTimeout = 3_600_000
+    return try VirtualAuthenticator(touch: .never, timing: timing)
+  }
+
+  private static func interrupt(_ virtual: VirtualAuthenticator, _ place: String, rounds: Int) async throws {
+    var random = SeededGenerator(seed: 130)
     let folder = try TemporaryFolder()
-    for round in 0..<(Extent.isFull ? 100 : 10) {
+    for round in 0..<rounds {
       virtual.log.clear()
       let process = try RunningProgram(
         Program.sealkey,
-        ["register", "--name", "Ada", "--key", "udp:\(port)", "--timeout", "600", "--data-dir", folder.path])
+        ["register", "--name", "Ada", "--key", place, "--timeout", "600", "--data-dir", folder.path])
       let patience = time(nil) + 60
       while virtual.touch.pending == nil {
         if time(nil) > patience {
@@ -44,7 +64,7 @@ struct SignalTests {
       #expect(last.command == .makeCredential && last.status == .keepaliveCancel, "round \(round)")
       #expect(virtual.touch.pending == nil)
       // The next command, from the same program.
-      let next = try Program.run(Program.sealkey, ["info", "--key", "udp:\(port)", "--data-dir", folder.path])
+      let next = try Program.run(Program.sealkey, ["info", "--key", place, "--data-dir", folder.path])
       #expect(next.code == 0, "round \(round): \(next.err)")
     }
     #expect(virtual.storedCredentials == 0)
