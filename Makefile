@@ -9,8 +9,8 @@ SWIFT ?= swift
 PREFIX ?= /usr/local
 export SWIFT_BACKTRACE ?= color=no
 
-.PHONY: help kernel card pages browser demo build release install deb reproducible test check format interface \
-  completions docs fuzz bench ci-full packages clean
+.PHONY: help kernel card debian13 pages browser demo build release install deb \
+  reproducible test check format interface completions docs fuzz bench ci-full packages clean
 
 help:
 	@echo 'make demo      set up what is missing, build, and run the whole job on the built-in virtual key'
@@ -28,6 +28,7 @@ help:
 	@echo 'make card      the virtual key as a contactless card, through a real pcscd'
 	@echo 'make pages     the pages that sealkey writes, in a headless Chromium and before an HTML validator'
 	@echo 'make browser   headless Chromium registers and signs what sealkey asks'
+	@echo 'make debian13  the tests, card and kernel on a clean Debian 13, in a chroot'
 	@echo 'make fuzz      each parser under libFuzzer for SECONDS=60, or TARGETS="cbor json"'
 	@echo 'make bench     speed and memory beside other programs, into docs/BENCHMARKS.md'
 	@echo 'make ci-full   everything slow: sanitizers, clean machine, sweeps'
@@ -64,6 +65,7 @@ check:
 	@Tools/check-unwraps.sh
 	@Tools/check-conformance.sh
 	@Tools/check-man.sh
+	@Tools/check-quirks.sh
 	@if [ -x .build/debug/sealkey ]; then .build/debug/sealkey matrix check && Tools/interface.py --check; \
 	else echo 'matrix, interface: not checked before sealkey is built'; fi
 
@@ -82,8 +84,14 @@ format:
 
 kernel: build
 	@Tools/install-packages.sh integration
+	@$(SWIFT) build --build-tests -Xswiftc -warnings-as-errors
 	@Tests/Integration/kernel.sh
 	@Tests/Integration/gadget.sh
+	@Tests/Integration/faults.sh
+
+debian13:
+	@command -v debootstrap >/dev/null || apt-get install -y -q --no-install-recommends debootstrap
+	@Tools/debian13.sh
 
 card: build
 	@Tools/install-packages.sh integration
