@@ -272,7 +272,7 @@ private struct ArtefactCheck {
 
   private mutating func event() throws(FormatError) {
     let event: EstateEvent = try artefact.shape(.event)
-    let subject = "\(event.terms.kind) \(event.id.prefix(8))"
+    let subject = "\(event.plainKind) \(event.id.prefix(8))"
     if event.kind == nil {
       report.add(.bad, "unknownKind", subject, "Nobody knows events of this kind.")
     }

@@ -44,7 +44,7 @@ public struct Evidence: Sendable, Hashable {
   private static func key(_ json: JSONValue) throws(FormatError) -> KeyEvidence {
     let m = try MemberReader(json, "key evidence")
     return KeyEvidence(
-      isSimulated: try m.bool("simulated"), name: try m.string("name"), transport: try m.string("transport"),
+      isSimulated: try m.bool("simulated"), name: try m.name("name"), transport: try m.name("transport"),
       aaguid: try m.ifPresent("aaguidHex") { name throws(FormatError) in try m.hex(name, count: 16) },
       firmwareVersion: try m.ifPresent("firmwareVersion") { name throws(FormatError) in try m.unsigned(name) },
       getInfo: try m.ifPresent("getInfoHex") { name throws(FormatError) in try m.hex(name) })

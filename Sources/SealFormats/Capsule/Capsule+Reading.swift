@@ -91,11 +91,11 @@ private struct CapsuleReader {
     switch name {
     case "format": format = try m.string(name)
     case "version": version = try m.int(name)
-    case "relyingPartyID": capsule.relyingPartyID = try m.string(name)
+    case "relyingPartyID": capsule.relyingPartyID = try m.name(name)
     case "exportedAtEpoch": capsule.exportedAtEpoch = try m.int(name)
-    case "exportedBy": capsule.exportedBy = try m.string(name)
-    case "estateID": capsule.estateID = try m.string(name)
-    case "ownerHash": capsule.ownerHash = try m.string(name)
+    case "exportedBy": capsule.exportedBy = try m.name(name)
+    case "estateID": capsule.estateID = try m.name(name)
+    case "ownerHash": capsule.ownerHash = try m.name(name)
     case "stateAtExport":
       capsule.stateAtExport = try m.ifPresent(name) { name throws(FormatError) in try m.string(name) }
     case "simulated": capsule.isSimulated = try m.bool(name)

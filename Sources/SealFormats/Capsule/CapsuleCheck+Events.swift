@@ -68,7 +68,7 @@ extension CapsuleCheck {
     if !sameText(event.terms.estateID, capsule.estateID) {
       out.append(Problem(name: "otherEstate", text: "It belongs to another estate."))
     }
-    if let entry, entry.statedDigest != facts.digest {
+    if let entry, entry.event.terms == event.terms, entry.statedDigest != facts.digest {
       out.append(
         Problem(name: "digestMismatch", text: "Its stated digest is not that of its fields.", stopsAdmission: false))
     }

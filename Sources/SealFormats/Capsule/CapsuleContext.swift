@@ -51,6 +51,8 @@ public struct CapsuleVerification: Sendable {
   }
   /// Events known before that the capsule lacks.
   public let missing: [EstateEvent]
+  /// Copies of events known before that do not verify, where the capsule has a copy that does.
+  public let overruled: [EstateEvent]
   /// The owner's newest statement.
   public let statement: EpochPublishedPayload?
   /// Its material, when it is there and is what the owner signed.

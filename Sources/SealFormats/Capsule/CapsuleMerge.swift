@@ -40,7 +40,8 @@ public enum MergeError: NamedError, Hashable {
   public var kind: FaultKind { self == .nothingToMerge ? .usage : .refused }
 }
 
-/// Unites what several capsules of one estate hold. Nothing is verified here: the result is, afterwards.
+/// Unites what several capsules of one estate hold. Where they differ, what verifies wins over what does not, in
+/// whatever order the files come; the result is verified as a whole afterwards.
 public struct CapsuleMerge: Sendable {
   /// The union.
   public private(set) var capsule: Capsule
@@ -50,12 +51,17 @@ public struct CapsuleMerge: Sendable {
   public private(set) var added: [Int] = []
 
   private var places: [String: Int] = [:]
+  /// Other copies of events, by ID, in the order in which they came.
+  private var rivals: [String: [EstateEvent]] = [:]
+  /// Other material of an epoch, by its number as text.
+  private var rivalBlobs: [String: [[UInt8]]] = [:]
 
-  /// Unites the capsules in the order given: where two differ, the first wins, but for a token that the first lacks, for
-  /// material that is what the owner signed, and for the key table of a later epoch.
+  /// Unites the capsules in the order given. Of two copies the one that verifies wins, else the first; a token that the
+  /// first lacks is added; of two materials the one that the owner signed is kept, of two key tables the later epoch's.
   ///
+  /// - Parameter context: what is known besides the files: backups and revocations count.
   /// - Throws: ``MergeError``.
-  public init(_ capsules: [Capsule]) throws(MergeError) {
+  public init(_ capsules: [Capsule], context: CapsuleContext? = nil) throws(MergeError) {
     guard let first = capsules.first else { throw .nothingToMerge }
     capsule = first
     capsule.entries = []
@@ -73,6 +79,7 @@ public struct CapsuleMerge: Sendable {
         capsule.stateAtExport = next.stateAtExport
       }
     }
+    if !rivals.isEmpty || !rivalBlobs.isEmpty { settle(context) }
   }
 
   private mutating func addIdentities(of next: Capsule) throws(MergeError) {
@@ -96,11 +103,10 @@ public struct CapsuleMerge: Sendable {
         count += 1
         continue
       }
-      if capsule.entries[place].event.terms != entry.event.terms {
-        report.add(
-          .warning, "eventConflict", "\(entry.event.terms.kind) \(entry.event.id.prefix(8))",
-          "The files hold two events under this ID; the first one is kept.")
-      } else if capsule.entries[place].event.timestampToken == nil {
+      let held = capsule.entries[place].event
+      if !held.isSameCopy(as: entry.event) {
+        rivals[entry.event.id, default: []].append(entry.event)
+      } else if held.timestampToken == nil {
         capsule.entries[place].event.timestampToken = entry.event.timestampToken
       }
     }
@@ -118,20 +124,80 @@ public struct CapsuleMerge: Sendable {
     for (number, blob) in next.epochBlobs where capsule.epochBlobs[number] != blob {
       if capsule.epochBlobs[number] == nil {
         capsule.epochBlobs[number] = blob
+      } else {
+        rivalBlobs[number, default: []].append(blob)
+      }
+    }
+  }
+
+  // MARK: Where the files differ
+
+  private mutating func settle(_ context: CapsuleContext?) {
+    var identities: [String: VerifiedIdentity] = [:]
+    for (hash, identity) in capsule.identities where identity.rootHash == hash {
+      let record = context?.directory[hash]
+      identities[hash] = try? VerifiedIdentity(
+        capsule: identity, backups: record?.backups ?? [], revocations: record?.revocations ?? [])
+    }
+    let standing = EventStanding(
+      identities: identities, estateID: capsule.estateID, ownerHash: capsule.ownerHash,
+      events: capsule.events + rivals.values.joined())
+    for id in rivals.keys.sorted(by: utf8Order) { settleEvent(id, standing) }
+    for number in rivalBlobs.keys.sorted(by: utf8Order) { settleBlob(number, standing) }
+  }
+
+  private mutating func settleEvent(_ id: String, _ standing: EventStanding) {
+    guard let place = places[id] else { return }
+    let held = capsule.entries[place].event
+    let copies = [held] + (rivals[id] ?? [])
+    let winner = copies.first { standing.stands($0) }
+    if let winner, !winner.isSameCopy(as: held) { capsule.entries[place] = Capsule.Entry(winner) }
+    if capsule.entries[place].event.timestampToken == nil {
+      let chosen = capsule.entries[place].event
+      let token = copies.first { $0.terms == chosen.terms && $0.timestampToken != nil }?.timestampToken
+      capsule.entries[place].event.timestampToken = token
+    }
+    // The same fields under two signatures are one event, however often it was signed.
+    guard winner == nil || copies.contains(where: { $0.terms != winner?.terms }) else { return }
+    report.add(
+      .warning, "eventConflict", "\(capsule.entries[place].event.plainKind) \(id.prefix(8))",
+      "The files hold two events under this ID; "
+        + (winner == nil ? "neither verifies, and the first one is kept." : "the first one that verifies is kept."))
+  }
+
+  private mutating func settleBlob(_ number: String, _ standing: EventStanding) {
+    var newest: (position: LogPosition, digest: [UInt8])?
+    for event in capsule.events where event.kind == .epochPublished && standing.stands(event) {
+      guard let body = try? EpochPublishedPayload(parsing: event.terms.payload), String(body.epoch) == number else {
         continue
       }
-      report.add(
-        .warning, "materialConflict", "epoch \(number)",
-        "The files hold two materials for this epoch; the one that the owner signed is kept.")
-      let digest = SHA256.hash(blob)
-      let isSigned = capsule.entries.contains { entry in
-        guard entry.event.kind == .epochPublished, entry.event.terms.actorHash == capsule.ownerHash,
-          let body = try? EpochPublishedPayload(parsing: entry.event.terms.payload)
-        else { return false }
-        return String(body.epoch) == number && body.materialDigest == digest
-      }
-      if isSigned { capsule.epochBlobs[number] = blob }
+      if let known = newest, event.logPosition < known.position { continue }
+      newest = (event.logPosition, body.materialDigest)
     }
+    let blobs = [capsule.epochBlobs[number]].compactMap { $0 } + (rivalBlobs[number] ?? [])
+    let signed = newest.flatMap { statement in blobs.firstIndex { SHA256.hash($0) == statement.digest } }
+    if let signed { capsule.epochBlobs[number] = blobs[signed] }
+    report.add(
+      .warning, "materialConflict", "epoch \(number)",
+      "The files hold two materials for this epoch; "
+        + (signed == nil ? "the owner signed neither." : "the one that the owner signed is kept."))
+  }
+}
+
+extension Capsule {
+  /// The capsule with what a verification of it knew besides: entries that it lacks, and the copy that counts in place
+  /// of one under the same ID that does not.
+  public func united(with verification: CapsuleVerification) -> Capsule {
+    let counting = Dictionary(verification.admitted.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    var out = self
+    var present = Set<String>()
+    out.entries = entries.compactMap { entry in
+      guard let best = counting[entry.event.id] else { return entry }
+      guard present.insert(best.id).inserted else { return nil }
+      return best.isSameCopy(as: entry.event) && entry.event.timestampToken != nil ? entry : Entry(best)
+    }
+    out.entries += verification.missing.map { Entry($0) }
+    return out
   }
 }
 

@@ -41,6 +41,8 @@ struct CapsuleCheck {
   var admitted: [EstateEvent] = []
   var tokenTimes: [String: Int64] = [:]
   var missing: [EstateEvent] = []
+  /// Copies known before that do not stand by themselves, where the file has one that does.
+  var overruled: [EstateEvent] = []
   /// The owner's statements that count, in log order.
   var statements: [(event: EstateEvent, body: EpochPublishedPayload)] = []
   var material: EpochMaterial?
@@ -113,12 +115,23 @@ struct CapsuleCheck {
     }
   }
 
-  /// The events of the file and those known before. The first copy of an ID that was held wins; a later one can only
-  /// bring a token.
+  /// The events of the file and those known before. Of several copies under one ID, the first that stands by itself
+  /// counts, and the first of all where none does; a later copy of the same can only bring a token.
   mutating func unite() -> [EstateEvent] {
+    // Made, and asked, for copies that are in dispute only.
+    var standing: EventStanding?
+    func stands(_ event: EstateEvent) -> Bool {
+      let judge =
+        standing
+        ?? EventStanding(
+          identities: identities, estateID: capsule.estateID, ownerHash: capsule.ownerHash,
+          events: context.known + capsule.events)
+      standing = judge
+      return judge.stands(event)
+    }
     var byID: [String: Int] = [:]
     var events: [EstateEvent] = []
-    func digest(_ event: EstateEvent) -> [UInt8] { event.digest + event.signature }
+    var verdicts: [Int: Bool] = [:]
     for event in context.known where byID[event.id] == nil {
       byID[event.id] = events.count
       events.append(event)
@@ -127,8 +140,7 @@ struct CapsuleCheck {
     var present = Set<String>()
     for entry in capsule.entries {
       let event = entry.event
-      let isRepeated = !present.insert(event.id).inserted
-      if isRepeated {
+      if !present.insert(event.id).inserted {
         report.add(.bad, "eventTwice", subject(event), "The file holds this event more than once.")
       }
       guard let index = byID[event.id] else {
@@ -136,10 +148,24 @@ struct CapsuleCheck {
         events.append(event)
         continue
       }
-      if events[index].terms != event.terms {
+      let held = events[index]
+      let isSame = held.terms == event.terms
+      if !held.isSameCopy(as: event), !(verdicts[index] ?? stands(held)) {
+        verdicts[index] = stands(event)
+        if verdicts[index] == true {
+          if index < knownCount, overruled.allSatisfy({ $0.id != held.id }) { overruled.append(held) }
+          events[index] = event
+          if isSame, event.timestampToken == nil { events[index].timestampToken = held.timestampToken }
+        }
+      } else if !held.isSameCopy(as: event) {
+        verdicts[index] = true
+      }
+      guard isSame else {
+        let place = index < knownCount ? "here" : "in the file"
         report.add(
           .bad, "eventConflict", subject(event),
-          "Another event with this ID is known \(index < knownCount ? "here" : "in the file"); the first one counts.")
+          "Another event with this ID is known \(place); "
+            + (verdicts[index] == true ? "the first one that verifies counts." : "the first one counts."))
         continue
       }
       // The copy that counts is another than the file's: the file's must be good too.
@@ -160,14 +186,14 @@ struct CapsuleCheck {
   }
 
   func subject(_ event: EstateEvent) -> String {
-    "\(event.terms.kind) \(event.id.prefix(8)) by \(name(of: event.terms.actorHash))"
+    "\(event.plainKind) \(event.id.prefix(8)) by \(name(of: event.terms.actorHash))"
       + " at \(UTCText.format(event.terms.occurredAtEpoch))"
   }
 
   func result() -> CapsuleVerification {
     CapsuleVerification(
       report: report, estateID: capsule.estateID, ownerHash: capsule.ownerHash, identities: identities,
-      admitted: admitted, tokenTimes: tokenTimes, missing: missing, statement: statements.last?.body,
-      material: material)
+      admitted: admitted, tokenTimes: tokenTimes, missing: missing, overruled: overruled,
+      statement: statements.last?.body, material: material)
   }
 }

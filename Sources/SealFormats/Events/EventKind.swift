@@ -49,3 +49,30 @@ public enum EventKind: String, Sendable, Hashable, CaseIterable {
     self == .releaseClaimed || self == .authorization || self == .released
   }
 }
+
+extension EventKind {
+  /// What it is called when a person reads of it.
+  public var plainName: String {
+    switch self {
+    case .estateCreated: "estate set up"
+    case .epochPublished: "sealing"
+    case .policyChanged: "change of the rule"
+    case .vaultUpdated: "change of the envelopes"
+    case .heartbeat: "check-in"
+    case .cancellation: "cancellation"
+    case .ownerDeparted: "departure"
+    case .silenceObserved: "silence noticed"
+    case .releaseClaimed: "claim"
+    case .objection: "objection"
+    case .objectionWithdrawn: "objection withdrawn"
+    case .authorization: "tap"
+    case .released: "release"
+    case .custodyConfirmed: "key confirmation"
+    }
+  }
+}
+
+extension EstateEvent {
+  /// What the entry is called when a person reads of it; for a kind that nobody knows, the kind as it stands.
+  public var plainKind: String { kind?.plainName ?? terms.kind }
+}

@@ -47,8 +47,8 @@ public struct DirectoryRecord: SealShape, Hashable {
   public init(json: JSONValue) throws(FormatError) {
     let m = try MemberReader(json, Self.shapeName)
     publicKey = try m.base64("publicKey", count: 64)
-    tier = try m.string("tier")
-    displayName = try m.string("displayName")
+    tier = try m.name("tier")
+    displayName = try m.name("displayName")
     credentialID = try m.ifPresent("credentialID") { name throws(FormatError) in try m.base64(name) }
     let named = try m.ifPresent("recordName") { name throws(FormatError) in try m.rootHash(name) }
     if let credentialID {
@@ -143,8 +143,8 @@ public struct CapsuleIdentity: SealShape, Hashable {
     let m = try MemberReader(json, Self.shapeName)
     rootHash = try m.rootHash("rootHash")
     publicKey = try m.hex("publicKeyHex", count: 64)
-    displayName = try m.string("displayName")
-    tier = try m.string("tier")
+    displayName = try m.name("displayName")
+    tier = try m.name("tier")
     var endorsements: [DeviceEndorsement] = []
     for element in try m.array("deviceEndorsements") {
       endorsements.append(try DeviceEndorsement(capsuleJSON: element))

@@ -56,8 +56,8 @@ public struct RootIdentity: SealShape, Hashable {
     let m = try MemberReader(json, Self.shapeName)
     credentialIDHash = try m.rootHash("credentialIDHash")
     publicKey = try m.base64("publicKey", count: 64)
-    tier = try m.string("tier")
-    displayName = try m.string("displayName")
+    tier = try m.name("tier")
+    displayName = try m.name("displayName")
     rawCredentialID = try m.ifPresent("rawCredentialID") { name throws(FormatError) in try m.base64(name) }
     backupCredentials = try m.ifPresent("backupCredentials") { name throws(FormatError) in try m.list(name) }
   }
@@ -112,8 +112,8 @@ public struct BackupCredential: SealShape, Hashable {
     credentialID = try m.base64("credentialID")
     // Not checked for 64 bytes here: a backup of another length is read and does not count, as in Seal.
     publicKey = try m.base64("publicKey")
-    tier = try m.string("tier")
-    label = try m.string("label")
+    tier = try m.name("tier")
+    label = try m.name("label")
     assertionJSON = try m.base64("assertion")
     acceptanceJSON = try m.base64("acceptance")
     createdAt = try m.date("createdAt")

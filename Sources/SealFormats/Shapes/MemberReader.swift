@@ -45,6 +45,18 @@ package struct MemberReader {
     return text
   }
 
+  /// Bytes that a name of a person or a thing may have: many times what anybody types, and less than fills a screen.
+  package static let maximumName = 1024
+
+  /// A name: text of at most ``maximumName`` bytes.
+  package func name(_ name: String) throws(FormatError) -> String {
+    let text = try string(name)
+    guard text.utf8.count <= Self.maximumName else {
+      throw fail(name, "has \(text.utf8.count) bytes and may have \(Self.maximumName)")
+    }
+    return text
+  }
+
   package func int(_ name: String) throws(FormatError) -> Int64 {
     guard let number = try required(name).int else { throw fail(name, "is not a whole number of 64 bits") }
     return number

@@ -208,8 +208,8 @@ public struct CustodyReceipt: SealShape, Hashable {
       receiverHash: try m.rootHash("receiverHash"), itemDescription: try m.string("itemDescription"),
       photoSHA256: try m.ifPresent("photoSHA256") { name throws(FormatError) in try m.base64(name, count: 32) },
       signedAtEpoch: try m.int("signedAtEpoch"), nonce: try m.base64("nonce", count: 32))
-    giverName = try m.string("giverName")
-    receiverName = try m.string("receiverName")
+    giverName = try m.name("giverName")
+    receiverName = try m.name("receiverName")
     receiverAssertion = try m.nested("receiverAssertion")
     giverSignature = try m.base64("giverSignature")
     giverDevicePublicKey = try m.base64("giverDevicePublicKey", count: 65)

@@ -3,6 +3,7 @@
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 import CryptoCore
+import WebAuthnCore
 
 /// The private side of a ``KEMBundle``: what opens envelopes.
 public struct PrivateBundle: ~Copyable, Sendable {
@@ -75,6 +76,18 @@ public struct PrivateHalves: ~Copyable, Sendable {
     self.bundle = bundle
   }
 
+  /// A second, independent copy.
+  /// - Throws: ``WrapError``, when libcrypto fails.
+  public borrowing func clone() throws(WrapError) -> PrivateHalves {
+    let seed: SecretBytes?
+    switch bundle.mlkem768Seed {
+    case .some(let known): seed = known.clone()
+    case .none: seed = nil
+    }
+    return try PrivateHalves(
+      signingKey: signingKey.clone(), bundle: PrivateBundle(x25519: bundle.x25519.clone(), mlkem768Seed: seed))
+  }
+
   /// Signs a digest as a device does: the digest is the message.
   public borrowing func signature(for digest: [UInt8]) throws(CryptoError) -> [UInt8] {
     try P256.Signing.PrivateKey(rawRepresentation: signingKey).signature(for: digest)
@@ -100,12 +113,28 @@ public struct PrivateHalves: ~Copyable, Sendable {
     return out.finish()
   }
 
-  /// Reads Seal's JSON text of the private bytes.
-  /// - Throws: ``WrapError/badHalves(reason:)``.
+  /// The same with digests of the public side, which Seal passes over: a byte that changes on a disk is then noticed
+  /// when the file is read, and not when an envelope does not open.
+  public borrowing func encodedWithDigests() -> SecretBytes {
+    var text = encoded()
+    text.truncate(to: text.count - 1)
+    var tail = ",\"publicDigest\":\"\(Base64.encode(Self.digest(devicePublicKey, bundle.publicKeys)))\""
+    if let key = bundle.publicKeys.mlkem768 { tail += ",\"mlkemDigest\":\"\(Base64.encode(SHA256.hash(key)))\"" }
+    return .joining(text, SecretBytes(Array((tail + "}").utf8)))
+  }
+
+  private static func digest(_ device: [UInt8], _ bundle: KEMBundle) -> [UInt8] {
+    SHA256.hash(device + bundle.x25519)
+  }
+
+  /// Reads Seal's JSON text of the private bytes, with or without digests of the public side.
+  /// - Throws: ``WrapError/badHalves(reason:)``; ``WrapError/halvesDoNotMatch(part:)`` when a digest is another.
   public init(parsing text: borrowing SecretBytes) throws(WrapError) {
     var signing: SecretBytes?
     var x25519: SecretBytes?
     var seed: SecretBytes?
+    var publicDigest: [UInt8]?
+    var mlkemDigest: [UInt8]?
     try text.withUnsafeBytes { bytes throws(WrapError) in
       var reader = SecretJSONReader(bytes)
       try reader.object { (name, value) throws(WrapError) in
@@ -114,12 +143,24 @@ public struct PrivateHalves: ~Copyable, Sendable {
         case "x25519": x25519 = try value.base64(count: 32)
         case "mlkem768Seed":
           if try !value.null() { seed = try value.base64(count: 64) }
+        case "publicDigest": publicDigest = try value.base64(count: 32).exposed()
+        case "mlkemDigest": mlkemDigest = try value.base64(count: 32).exposed()
         default: return false
         }
         return true
       }
     }
     guard let signing, let x25519 else { throw .badHalves(reason: "a member is missing") }
-    try self.init(signingKey: signing, bundle: PrivateBundle(x25519: x25519, mlkem768Seed: seed))
+    let bundle = try PrivateBundle(x25519: x25519, mlkem768Seed: seed)
+    if let publicDigest {
+      let key = try? P256.Signing.PrivateKey(rawRepresentation: signing).publicKey.x963Representation
+      guard publicDigest == Self.digest(key ?? [], bundle.publicKeys) else {
+        throw .halvesDoNotMatch(part: "public halves")
+      }
+    }
+    if let mlkemDigest, !bundle.isMissingMLKEM, bundle.publicKeys.mlkem768.map({ SHA256.hash($0) }) != mlkemDigest {
+      throw .halvesDoNotMatch(part: "public halves")
+    }
+    try self.init(signingKey: signing, bundle: bundle)
   }
 }

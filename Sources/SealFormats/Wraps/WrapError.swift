@@ -20,6 +20,8 @@ public enum WrapError: NamedError, Hashable {
   case badLock(reason: String)
   /// The secret does not open the lock.
   case wrongKey
+  /// The right credential answered, and its secret does not open the lock: the lock or its salt was changed.
+  case lockChanged
   /// The lock opened, and what is inside are not private halves.
   case badHalves(reason: String)
   /// The private halves do not belong to the public ones that were endorsed.
@@ -36,6 +38,7 @@ public enum WrapError: NamedError, Hashable {
     case .mlkemUnavailable: "mlkemUnavailable"
     case .badLock: "badLock"
     case .wrongKey: "wrongKey"
+    case .lockChanged: "lockChanged"
     case .badHalves: "badHalves"
     case .halvesDoNotMatch: "halvesDoNotMatch"
     case .crypto(let error): error.name
@@ -51,10 +54,12 @@ public enum WrapError: NamedError, Hashable {
     case .noRecipients: "None of the recipient's devices can be wrapped to."
     case .mlkemUnavailable: "This computer's OpenSSL does not offer ML-KEM-768, which this envelope needs."
     case .badLock(let reason): "The locked private halves are malformed: \(reason)."
-    case .wrongKey: "This key's secret does not open the locked private halves."
+    case .wrongKey: "This is not the key that was registered: it does not open the locked private halves."
+    case .lockChanged:
+      "The right key answered, and the locked private halves do not open: they or their salt were changed."
     case .badHalves(let reason): "The lock opened, but what is inside are not private halves: \(reason)."
     case .halvesDoNotMatch(let part):
-      "The private halves inside the lock do not belong to the \(part) that the root key endorsed."
+      "The private halves do not belong to the \(part) that the root key endorsed."
     case .crypto(let error): error.message
     }
   }
@@ -68,6 +73,7 @@ public enum WrapError: NamedError, Hashable {
     case .badLock, .badHalves: "Get the identity record again; if it stays, the sponsored identity must be made again."
     case .wrongKey:
       "Use the key that was registered, with the PIN that belongs to it; a key that was reset cannot open it."
+    case .lockChanged: "Get the identity record again, or use the lock file that was handed over with the key."
     case .halvesDoNotMatch: "Do not use these halves: somebody changed the record. Get it again from the directory."
     case .crypto(let error): error.next
     }
