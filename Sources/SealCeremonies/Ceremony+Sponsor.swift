@@ -94,18 +94,22 @@ extension Ceremony {
   /// Both forms of the salt are tried in that one touch. A key has one secret for use with user verification and
   /// another for use without: the bit of the enrolment decides, and the answer must carry the same one.
   /// - Throws: ``CeremonyError``: `notSponsored`, `deviceRevoked`, `prfUnsupported`, `uvMismatch`, `prfMissing`,
-  ///   `verificationFailed`; ``EndorsementFailure``; ``WrapError``: `wrongKey`, `halvesDoNotMatch`, `badLock`,
-  ///   `badHalves`; what the key throws.
+  ///   `verificationFailed`; ``EndorsementFailure``; ``WrapError``: `wrongKey` when the key does not hold the
+  ///   credential, `lockChanged`, `halvesDoNotMatch`, `badLock`, `badHalves`; what the key throws.
   public func unlock(_ record: DirectoryRecord) async throws -> Unlocked {
     let (endorsement, wasVerified) = try Self.sponsoredEndorsement(of: record)
     guard let blob = endorsement.lockedPrivate, let salt = endorsement.prfSalt else { throw CeremonyError.notSponsored }
     guard let credentialID = record.credentialID else { throw CeremonyError.missingCredentialID }
     let capabilities = try await key.capabilities()
     guard capabilities.supportsPRF else { throw CeremonyError.prfUnsupported(name: capabilities.name) }
-    if wasVerified, !capabilities.canVerifyUser { throw CeremonyError.uvMismatch(enrolledWith: true) }
-    let response = try await ask(
-      challenge: Random.bytes(32), credentialID: credentialID, under: try rootKey(record),
-      userVerification: wasVerified ? .preferred : .discouraged, salts: PRFSalts(bothFormsOf: salt))
+    // Another key often has no PIN. That it is another is what must be said, and its credentials tell.
+    let verifies = wasVerified && capabilities.canVerifyUser
+    let response: AssertionResponse
+    do {
+      response = try await ask(
+        challenge: Random.bytes(32), credentialID: credentialID, under: try rootKey(record),
+        userVerification: verifies ? .preferred : .discouraged, salts: PRFSalts(bothFormsOf: salt))
+    } catch let error as any NamedError where error.name == "notOnThisKey" { throw WrapError.wrongKey }
     guard Self.isVerified(response.authenticatorData) == wasVerified else {
       throw CeremonyError.uvMismatch(enrolledWith: wasVerified)
     }
@@ -126,10 +130,13 @@ extension Ceremony {
       return Opened(halves: try SponsoredLock.unlock(blob, prf: prf.first, salt: salt), form: .hashed)
     } catch {
       guard error == .wrongKey else { throw error }
+      // The credential has answered, and a credential has one secret for a salt: what does not open was changed.
       switch prf.second {
       case .some(let second):
-        return Opened(halves: try SponsoredLock.unlock(blob, prf: second, salt: salt), form: .raw)
-      case .none: throw error
+        do throws(WrapError) {
+          return Opened(halves: try SponsoredLock.unlock(blob, prf: second, salt: salt), form: .raw)
+        } catch { throw error == .wrongKey ? .lockChanged : error }
+      case .none: throw .lockChanged
       }
     }
   }

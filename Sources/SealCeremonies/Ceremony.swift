@@ -131,13 +131,15 @@ public struct Ceremony: Sendable {
   }
 
   /// Checks an answer as Seal and as WebAuthn do.
+  ///
+  /// - Parameter backupEligible: the BE flag at registration, where it is known: it never changes.
   static func check(
     _ response: AssertionResponse, challenge: [UInt8], under publicKey: P256.Signing.PublicKey,
-    requiresUserVerification: Bool = false
+    requiresUserVerification: Bool = false, backupEligible: Bool? = nil
   ) throws(CeremonyError) {
     let problems = AssertionVerifier(
       rpID: Seal.relyingPartyID, challenge: challenge, origins: [Seal.origin],
-      requiresUserVerification: requiresUserVerification
+      requiresUserVerification: requiresUserVerification, backupEligibleAtRegistration: backupEligible
     ).problems(
       authenticatorData: response.authenticatorData, clientDataJSON: response.clientDataJSON,
       signature: response.signature, publicKey: .es256(publicKey))

@@ -3,6 +3,7 @@
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 import SealFormats
+import WebAuthnCore
 
 /// What goes into the hands of whoever gets a key that was registered for them: plain text, to be printed.
 public enum HandOverSheet {
@@ -18,7 +19,7 @@ public enum HandOverSheet {
     let hash = stride(from: 0, to: record.rootHash.count, by: 8).map {
       String(record.rootHash.dropFirst($0).prefix(8))
     }
-    var lines = ["A SECURITY KEY FOR \(record.displayName)", ""]
+    var lines = ["A SECURITY KEY FOR \(record.displayName.printable)", ""]
     if isSimulated {
       lines += ["SIMULATED: a virtual key made this. There is no real key to hand over.", ""]
     }

@@ -46,12 +46,14 @@ public final class HolderAct: Sendable {
   ///   - claimID: the claim that the person means; nil for the current one.
   ///   - usesRecordTimes: take a claim that carries a trusted timestamp at that time, although this computer saw it
   ///     later.
+  ///   - acceptsClock: a person has made sure that this computer's clock is right, although the record speaks against it.
   /// - Throws: ``HolderActError``; ``ShareError``: `noShare` and its kin; ``WrapError/noRecipients``.
   public convenience init(
     tapping reading: EstateReading, as holder: DirectoryRecord, device: consuming PrivateHalves, claimID: String? = nil,
-    usesRecordTimes: Bool = false
+    usesRecordTimes: Bool = false, acceptsClock: Bool = false
   ) throws {
     let statement = try Self.check(reading, holder, device.devicePublicKey)
+    if !acceptsClock { try Self.checkClock(reading) }
     let claim = try Self.openClaim(reading, holder.rootHash, claimID, usesRecordTimes, at: reading.context.now)
     guard let material = reading.verification.material else { throw HolderActError.materialMissing }
     let share = try material.openShare(of: holder.rootHash, with: device.bundle)
@@ -112,6 +114,35 @@ public final class HolderAct: Sendable {
     return statement
   }
 
+  /// A tap is dated by this computer's clock: too early it is wasted for everybody, and one that runs ahead opens a claim
+  /// before its time. Nothing here knows the time better, but the record can show that it is wrong.
+  private static func checkClock(_ reading: EstateReading) throws(HolderActError) {
+    let now = reading.context.now
+    let entries = reading.verification.admitted.map(\.terms.occurredAtEpoch)
+    let latest = [reading.verification.tokenTimes.values.max(), reading.latestSight, entries.max()].compactMap { $0 }
+    if let latest = latest.max(), latest > now + clockTolerance { throw .clockBehind(now: now, latest: latest) }
+    if let newest = entries.max(), now - newest > longestPause { throw .clockAhead(now: now, newest: newest) }
+  }
+
+  /// Seconds by which two honest clocks may differ.
+  static let clockTolerance: Int64 = 300
+  /// Seconds after which an open claim without any new entry is unlikely: two years.
+  static let longestPause: Int64 = 730 * 86_400
+
+  /// This holder's tap for the current claim, when it is known here and counts: it need not, and cannot, be made again.
+  public static func keptTap(
+    in reading: EstateReading, by holder: DirectoryRecord, claimID: String? = nil
+  ) -> EstateEvent? {
+    guard let status = EstateView(entries: reading.entries(), clamped: true).status(at: reading.context.now),
+      let claim = status.claim, claimID == nil || claimID == claim.id,
+      status.validTaps.contains(where: { $0.holder == holder.rootHash })
+    else { return nil }
+    return reading.verification.admitted.last {
+      $0.kind == .authorization && $0.terms.actorHash == holder.rootHash
+        && (try? AuthorizationPayload(parsing: $0.terms.payload))?.claimID == claim.id
+    }
+  }
+
   private static func openClaim(
     _ reading: EstateReading, _ holder: String, _ claimID: String?, _ usesRecordTimes: Bool, at now: Int64
   ) throws(HolderActError) -> Claim {
@@ -132,9 +163,14 @@ public final class HolderAct: Sendable {
       throw HolderActError.claimantUnknown
     }
     guard let record = reading.context.directory[hash] else { return found }
-    let known = Set(record.deviceEndorsements.map(\.devicePublicKey))
+    // Only what verifies counts of either, so none can stand in the way of another.
     identity.deviceEndorsements =
-      record.deviceEndorsements + identity.deviceEndorsements.filter { !known.contains($0.devicePublicKey) }
+      record.deviceEndorsements
+      + identity.deviceEndorsements.filter { one in
+        !record.deviceEndorsements.contains {
+          $0.devicePublicKey == one.devicePublicKey && $0.assertionJSON == one.assertionJSON
+        }
+      }
     return try VerifiedIdentity(capsule: identity, backups: record.backups, revocations: record.revocations)
   }
 
@@ -156,28 +192,76 @@ public final class HolderAct: Sendable {
     try await ceremony.sign(toBeSigned, as: holder)
   }
 
+  /// The entry that a touch has made.
+  public struct Made: Sendable {
+    /// The signed entry.
+    public let event: EstateEvent
+    /// Why the store could not keep it; it is good all the same.
+    public let storeProblem: (any NamedError)?
+    /// Why the capsule could not be read once more, so that it was taken as it was before the touch.
+    public let rereadProblem: (any NamedError)?
+  }
+
   /// Looks at everything once more, writes the entry, and keeps it in the store: first of all, because a tap cannot be
-  /// made again.
+  /// made again. For the same reason a store or a file that fails only now does not lose it: that is said instead.
   ///
   /// - Parameters:
   ///   - now: seconds since 1970, after the touch.
   ///   - reread: the capsule as it is now.
-  /// - Throws: ``HolderActError``: `changedMeanwhile`, or what now speaks against it; ``FileError``; ``StoreError``.
+  /// - Throws: ``HolderActError``: `changedMeanwhile`, or what now speaks against it.
   public func entry(
     _ signed: Ceremony.Signed, at now: Int64, in store: LocalStore, reread: () throws -> Capsule
-  ) async throws -> EstateEvent {
+  ) async throws -> Made {
     guard let ownerKey = reading.ownerKey else { throw HolderActError.materialMissing }
-    return try await store.locked {
-      var context = reading.context
-      context.now = now
-      let fresh = try await store.read(try reread(), context, remembering: .never)
-      try recheck(fresh, now)
-      let event = try makeEntry(signed, at: now)
-      try store.add(
-        fresh.verification.admitted, reading.capsule.estateID, reading.capsule.ownerHash, ownerKey, now)
-      try store.add([event], reading.capsule.estateID, reading.capsule.ownerHash, ownerKey, nil)
-      return event
+    var rereadProblem: (any NamedError)?
+    let capsule: Capsule
+    do { capsule = try reread() } catch {
+      guard let named = error as? any NamedError else { throw error }
+      rereadProblem = named
+      capsule = reading.capsule
     }
+    var made: EstateEvent?
+    do {
+      let event = try await store.locked {
+        let fresh = try await look(at: capsule, now, store)
+        try recheck(fresh, now)
+        let event = try makeEntry(signed, at: now)
+        made = event
+        try store.add(
+          fresh.verification.admitted, reading.capsule.estateID, reading.capsule.ownerHash, ownerKey, now,
+          overruling: fresh.verification.overruled)
+        try store.add(
+          [event], reading.capsule.estateID, reading.capsule.ownerHash, ownerKey, nil,
+          isSimulated: signed.evidence.isSimulated)
+        return event
+      }
+      return Made(event: event, storeProblem: nil, rereadProblem: rereadProblem)
+    } catch {
+      // The rules have the last word; a disk does not.
+      guard let problem = error as? any NamedError, problem is FileError || problem is StoreError else { throw error }
+      if case StoreError.publicKeyChanged = problem { throw error }
+      if let made { return Made(event: made, storeProblem: problem, rereadProblem: rereadProblem) }
+      try recheck(try await look(at: capsule, now, store), now)
+      return Made(event: try makeEntry(signed, at: now), storeProblem: problem, rereadProblem: rereadProblem)
+    }
+  }
+
+  /// The record as it is now; by what was known before the touch where the store does not read any more.
+  private func look(at capsule: Capsule, _ now: Int64, _ store: LocalStore) async throws -> EstateReading {
+    var context = reading.context
+    context.now = now
+    do {
+      let fresh = try await store.read(capsule, context, remembering: .never)
+      // What was seen before cannot be unseen: the store's disk is gone.
+      if !fresh.isFirstMeeting || reading.isFirstMeeting { return fresh }
+    } catch {
+      guard error is FileError || error is StoreError else { throw error }
+      if case StoreError.publicKeyChanged = error { throw error }
+    }
+    return EstateReading(
+      capsule: capsule, context: context, verification: await CapsuleVerifier(context).verify(capsule),
+      firstSeen: reading.firstSeen, simulated: reading.simulated, isFirstMeeting: reading.isFirstMeeting,
+      storeProblem: nil)
   }
 
   private func recheck(_ fresh: EstateReading, _ now: Int64) throws(HolderActError) {
@@ -213,9 +297,8 @@ public final class HolderAct: Sendable {
 
   /// The capsule with everything that is known here of the estate, and with `event`.
   public func capsule(adding event: EstateEvent) -> Capsule {
-    var capsule = reading.capsule
-    capsule.entries += reading.verification.missing.map { Capsule.Entry($0) }
-    capsule.entries.append(Capsule.Entry(event))
+    var capsule = reading.capsule.united(with: reading.verification)
+    if !capsule.entries.contains(where: { $0.event.id == event.id }) { capsule.entries.append(Capsule.Entry(event)) }
     return capsule
   }
 }

@@ -30,6 +30,10 @@ public enum HolderActError: NamedError, Hashable {
   case materialMissing
   /// The claimant has no usable device.
   case claimantUnknown
+  /// The record holds something later than this computer's clock.
+  case clockBehind(now: Int64, latest: Int64)
+  /// Nothing in the record is anywhere near this computer's clock.
+  case clockAhead(now: Int64, newest: Int64)
   /// Something happened between the preparation and the touch. The touch was thrown away.
   case changedMeanwhile(String)
 
@@ -46,6 +50,8 @@ public enum HolderActError: NamedError, Hashable {
     case .deviceNotEndorsed: "deviceNotEndorsed"
     case .materialMissing: "materialMissing"
     case .claimantUnknown: "identityMissing"
+    case .clockBehind: "clockBehind"
+    case .clockAhead: "clockAhead"
     case .changedMeanwhile: "changedMeanwhile"
     }
   }
@@ -65,6 +71,10 @@ public enum HolderActError: NamedError, Hashable {
     case .deviceNotEndorsed: "This device is none of the key holder's live devices in the record."
     case .materialMissing: "The newest epoch's material is not in the record, or is not what the owner signed."
     case .claimantUnknown: "Whoever opened the claim is not among the usable identities of the record."
+    case .clockBehind(let now, let latest):
+      "This computer's clock says \(UTCText.format(now)), and the record knows something of \(UTCText.format(latest))."
+    case .clockAhead(let now, let newest):
+      "This computer's clock says \(UTCText.format(now)), and the newest entry is of \(UTCText.format(newest))."
     case .changedMeanwhile(let what): "The key was touched, and \(what) meanwhile. The touch was thrown away."
     }
   }
@@ -83,7 +93,16 @@ public enum HolderActError: NamedError, Hashable {
     case .deviceNotEndorsed:
       "Endorse this device, have a phone publish it, let the owner seal again, and get the record after that."
     case .materialMissing, .claimantUnknown: "Get the record again from somebody else who holds it."
+    case .clockBehind, .clockAhead: "Set the clock right: a tap with a wrong date is wasted or opens a claim too early."
     case .changedMeanwhile: "Look at the record again, and tap again only if that is still right."
+    }
+  }
+
+  /// A person can make sure that the clock is right, and go on.
+  public var isAboutTheClock: Bool {
+    switch self {
+    case .clockBehind, .clockAhead: true
+    default: false
     }
   }
 

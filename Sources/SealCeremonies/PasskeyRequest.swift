@@ -25,10 +25,13 @@ public struct PasskeyRequest: Sendable {
   public let ask: Ask
   /// A virtual key had a part in the identity.
   public let isSimulated: Bool
+  /// Whether the credential could be backed up when it was registered, where that is known: it never changes.
+  public let backupEligible: Bool?
 
   private init(_ ask: Ask) {
     self.ask = ask
     isSimulated = false
+    backupEligible = nil
   }
 
   /// Asks for a passkey for `name`.
@@ -37,16 +40,18 @@ public struct PasskeyRequest: Sendable {
     try Ceremony.checkName(name)
     ask = .register(name: name, userID: Random.bytes(16), challenge: Random.bytes(32))
     isSimulated = false
+    backupEligible = nil
   }
 
   /// Asks the root of `record` to sign.
   /// - Throws: ``CeremonyError/missingCredentialID``.
   public init(
-    signing statement: Statement, as record: DirectoryRecord, isSimulated: Bool = false
+    signing statement: Statement, as record: DirectoryRecord, isSimulated: Bool = false, backupEligible: Bool? = nil
   ) throws(CeremonyError) {
     guard record.credentialID != nil else { throw .missingCredentialID }
     ask = .sign(statement, record)
     self.isSimulated = isSimulated
+    self.backupEligible = backupEligible
   }
 
   /// PublicKeyCredentialCreationOptionsJSON or PublicKeyCredentialRequestOptionsJSON (WebAuthn level 3 section 5.1.8).
@@ -131,7 +136,8 @@ public struct PasskeyRequest: Sendable {
       do { key = try P256.Signing.PublicKey(rawRepresentation: record.publicKey) } catch {
         throw CeremonyError.badRootKey
       }
-      try Ceremony.check(made, challenge: try statement.commitment().digest, under: key)
+      try Ceremony.check(
+        made, challenge: try statement.commitment().digest, under: key, backupEligible: backupEligible)
       return .signed(
         Ceremony.Signed(statement: statement, assertion: StoredAssertion(made), evidence: evidence), record)
     }
@@ -148,7 +154,10 @@ public struct PasskeyRequest: Sendable {
     case .register(let name, let userID, let challenge):
       members += [("name", .string(name)), ("userIDHex", .hex(userID)), ("challengeHex", .hex(challenge))]
     case .sign(let statement, let record):
-      members += [("statement", statement.json), ("identity", record.json), ("simulated", .bool(isSimulated))]
+      members += [
+        ("statement", statement.json), ("identity", record.json), ("simulated", .bool(isSimulated)),
+        ("backupEligible", backupEligible.map { .bool($0) }),
+      ]
     }
     return JSONWriter.write(.object(members), .readable) + [0x0a]
   }
@@ -166,7 +175,7 @@ public struct PasskeyRequest: Sendable {
     if let statement = json["statement"], let identity = json["identity"] {
       try self.init(
         signing: Statement(json: statement), as: DirectoryRecord(json: identity),
-        isSimulated: json["simulated"]?.bool ?? false)
+        isSimulated: json["simulated"]?.bool ?? false, backupEligible: json["backupEligible"]?.bool)
       return
     }
     func hex(_ name: String, _ count: Int) throws(PasskeyAnswerError) -> [UInt8] {

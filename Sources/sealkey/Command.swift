@@ -38,6 +38,7 @@ struct Command: Sendable {
     OptionSpec("quiet", nil, "say nothing but results and errors"),
     OptionSpec("timeout", "SECONDS", "how long to wait for a touch (30)"),
     OptionSpec("pin-fd", "N", "read the PIN from file descriptor N, up to a line end"),
+    OptionSpec("passphrase-fd", "N", "read a device's passphrase from file descriptor N, up to a line end"),
     OptionSpec("last-tries", nil, "try a PIN even when three tries or fewer are left"),
     OptionSpec(
       "virtual-touch", "HOW", "who touches the virtual key: auto, prompt or milliseconds (auto)",
@@ -99,9 +100,11 @@ struct Command: Sendable {
 
 /// What a verb gives back.
 struct Outcome: Sendable {
-  /// For a person.
+  /// For a person, or JSON text as it is in a file.
   var text: String
   /// For a program.
   var json: JSONValue
   var code: Int32 = 0
+  /// The text is JSON: what could steer a terminal is escaped in it, and not replaced.
+  var isJSONText = false
 }

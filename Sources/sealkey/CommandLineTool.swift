@@ -35,11 +35,14 @@ enum CommandLineTool {
       }
       try command.check(options)
       try OutputFiles.check(options)
-      let outcome = try await command.run(try Invocation(options))
+      let invocation = try Invocation(options)
+      let outcome = invocation.losses.told(in: try await command.run(invocation))
       if wantsJSON {
-        Console.out(String(decoding: JSONWriter.write(outcome.json, .init(escapesSlashes: false)), as: UTF8.self))
+        Console.out(
+          String(decoding: JSONWriter.write(outcome.json, .init(escapesSlashes: false)), as: UTF8.self)
+            .escapedForTerminal)
       } else if !outcome.text.isEmpty {
-        Console.out(outcome.text)
+        Console.out(outcome.isJSONText ? outcome.text.escapedForTerminal : outcome.text.printableLines)
       }
       guard !Console.hasLost else { throw ResultLost() }
       return outcome.code
@@ -61,7 +64,8 @@ enum CommandLineTool {
           ])
         )
       ])
-      Console.out(String(decoding: JSONWriter.write(json, .init(escapesSlashes: false)), as: UTF8.self))
+      Console.out(
+        String(decoding: JSONWriter.write(json, .init(escapesSlashes: false)), as: UTF8.self).escapedForTerminal)
     } else {
       var line = "sealkey: \(named.message)"
       if let offset = named.offset { line += " (at byte \(offset))" }

@@ -4,6 +4,7 @@
 
 import Glibc
 import Synchronization
+import WebAuthnCore
 
 /// Whether a part of the result could not be written.
 private let lost = Atomic<Bool>(false)
@@ -15,8 +16,9 @@ enum Console {
   }
   /// Whether a part of the result could not be written.
   static var hasLost: Bool { lost.load(ordering: .relaxed) }
-  static func note(_ text: String) { write(2, text + "\n") }
-  static func prompt(_ text: String) { write(2, text) }
+  /// Names and messages come out of files and keys: none of them steers the terminal.
+  static func note(_ text: String) { write(2, text.printableLines + "\n") }
+  static func prompt(_ text: String) { write(2, text.printableLines) }
 
   /// Bytes as they are; false when not all could be written.
   @discardableResult

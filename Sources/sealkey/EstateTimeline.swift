@@ -29,7 +29,7 @@ struct EstateTimeline {
       found.append((created.terms.occurredAtEpoch, "the owner set the estate up"))
     }
     if let anchor = status.silenceAnchor {
-      let last = verified.newestOwnerEvent.map { " (\($0.terms.kind))" } ?? ""
+      let last = verified.newestOwnerEvent.map { " (\($0.plainKind))" } ?? ""
       found.append((anchor, "last sign of the owner\(last)"))
     }
     if let end = silenceEnd {

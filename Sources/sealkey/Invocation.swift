@@ -17,6 +17,8 @@ struct Invocation: Sendable {
   let timings: KeyTimings
   let pinDescriptor: Int32?
   let dataDirectory: String
+  /// What was done and could not be written down.
+  let losses = Losses()
 
   init(_ options: ParsedOptions) throws(UsageError) {
     self.options = options
@@ -112,17 +114,24 @@ struct Invocation: Sendable {
     ]
     json += facts
     var text = ""
+    var isOut = !options.has("out")
     if let path = options["out"] {
-      try AtomicFile.write(bytes, to: path)
-      json.append(("file", .string(path)))
-      say("Wrote \(path).")
-    } else {
+      do {
+        try AtomicFile.write(bytes, to: path)
+        json.append(("file", .string(path)))
+        say("Wrote \(path).")
+      } catch {
+        losses.add("so it is on the standard output instead", error)
+        isOut = true
+      }
+    }
+    if isOut {
       json.append(("artefact", try? JSONReader.parse(bytes)))
       text = String(decoding: bytes.last == 0x0a ? bytes.dropLast() : bytes[...], as: UTF8.self)
     }
     for line in summary { say(line) }
     if artefact.isSimulated { say("Simulated: a virtual key made this. It is no real key's word.") }
-    return Outcome(text: text, json: .object(json))
+    return Outcome(text: text, json: .object(json), isJSONText: isOut)
   }
 
   /// A capsule from a file.

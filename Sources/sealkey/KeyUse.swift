@@ -5,22 +5,27 @@
 import CryptoCore
 import Glibc
 import SealCeremonies
+import SealFormats
 import SecurityKeys
 import VirtualAuthenticator
 import WebAuthnCore
 
 /// Opens the key that the person means, talks to the person while it works, and closes it whatever happens.
 extension Invocation {
+  /// - Parameters:
+  ///   - touches: how many touches the whole act takes; 0 for one that takes none or does not count them.
+  ///   - before: how many of them another key, or an earlier part of the act, has had.
   func withKey<R: Sendable>(
-    touches: Int = 0, _ body: @Sendable (SecurityKey, KeySession) async throws -> R
+    touches: Int = 0, before: Int = 0, _ body: @Sendable (SecurityKey, KeySession) async throws -> R
   ) async throws -> R {
     try await withEndpoint { endpoint, host in
       defer { host?.stop() }
-      return try await use(endpoint, touches, rememberedPIN(), body)
+      return try await use(endpoint, touches, before, rememberedPIN(), body)
     }
   }
 
-  /// Uses a key, closes it, opens the same one again and uses it once more. The PIN is asked for once.
+  /// Uses a key, closes it, opens the same one again and uses it once more, for the last of its touches. The PIN is asked
+  /// for once.
   func withKeyTwice<A: Sendable, B: Sendable>(
     touches: Int, _ first: @Sendable (KeySession) async throws -> A,
     then second: @Sendable (A, KeySession) async throws -> B
@@ -29,7 +34,7 @@ extension Invocation {
       let pin = rememberedPIN()
       let made: A
       do {
-        made = try await use(endpoint, touches, pin) { _, session in try await first(session) }
+        made = try await use(endpoint, touches, 0, pin) { _, session in try await first(session) }
         host?.stop()
       } catch {
         host?.stop()
@@ -38,7 +43,7 @@ extension Invocation {
       // The virtual key is unplugged and plugged in again; any other is where it was.
       let (again, secondHost) = try host.map { try replugged($0) } ?? (endpoint, nil)
       defer { secondHost?.stop() }
-      return try await use(again, 1, pin) { _, session in try await second(made, session) }
+      return try await use(again, touches, touches - 1, pin) { _, session in try await second(made, session) }
     }
   }
 
@@ -65,13 +70,13 @@ extension Invocation {
   }
 
   private func use<R: Sendable>(
-    _ endpoint: KeyEndpoint, _ touches: Int, _ pin: @escaping PINProvider,
+    _ endpoint: KeyEndpoint, _ touches: Int, _ before: Int, _ pin: @escaping PINProvider,
     _ body: @Sendable (SecurityKey, KeySession) async throws -> R
   ) async throws -> R {
     let key = SecurityKey(
       endpoint, timings: timings, pinTriesFloor: options.has("last-tries") ? 0 : 3,
       hints: StoredHints(dataDirectory: dataDirectory))
-    let conversation = Task { await converse(key, touches) }
+    let conversation = Task { await converse(key, touches, before) }
     do {
       let result = try await body(key, KeySession(key, pin: pin))
       await key.close()
@@ -85,11 +90,11 @@ extension Invocation {
   }
 
   /// Says what the key wants, when it wants it.
-  private func converse(_ key: SecurityKey, _ touches: Int) async {
+  private func converse(_ key: SecurityKey, _ touches: Int, _ before: Int) async {
     var asked = false
     // A finger on the sensor is no touch of its own.
     var enrols = false
-    var act = 0
+    var act = before
     var told = Int64.min
     for await event in key.events {
       switch event {
@@ -164,6 +169,21 @@ extension Invocation {
     let state = "\(try madeDataDirectory())/virtual-key" + (model.map { "-\($0)" } ?? "")
     let key = try makeVirtualKey(model, storage: .file(path: state))
     return try plugged(key)
+  }
+
+  /// Says whether the states of built-in keys read; none is changed.
+  func checkVirtualKeys(_ report: inout VerificationReport) {
+    for model in [nil] + ModelProfile.builtIn.map({ Optional($0.name) }) {
+      let name = "virtual-key" + (model.map { "-\($0)" } ?? "")
+      let path = "\(dataDirectory)/\(name)"
+      guard access(path, F_OK) == 0 else { continue }
+      do {
+        _ = try makeVirtualKey(model, storage: .file(path: path))
+        report.add(.good, "virtualKey", name, "The built-in key's state reads.")
+      } catch let error as any NamedError {
+        report.add(error.name == "virtualKeyInUse" ? .note : .bad, error.name, name, error.message)
+      } catch { report.add(.bad, "unexpected", name, "\(error)") }
+    }
   }
 
   private func plugged(_ key: VirtualAuthenticator) throws -> (KeyEndpoint, VirtualKeyHost?) {

@@ -19,8 +19,7 @@ extension Invocation {
   func keep(_ change: (inout KnownPeople) throws -> Void) async {
     if options.has("no-store") { return }
     do { try await store.updatePeople(change) } catch {
-      let named = error as? any NamedError
-      say("Not kept on this computer: \(named?.message ?? "\(error)") [\(named?.name ?? "unexpected")]")
+      losses.add("not kept on this computer", error as? any NamedError ?? Unexpected("\(error)"))
     }
   }
 
@@ -47,8 +46,15 @@ extension Invocation {
 
   /// A device by the name under which it is kept here, or from a file.
   func device(_ text: String) throws -> PrivateHalves {
-    if text.contains("/") || access(text, F_OK) == 0 { return try DeviceFile.read(text) }
-    return try store.device(text)
+    let ask = try PassphraseEntry.existing(descriptor("passphrase-fd"))
+    if text.contains("/") || access(text, F_OK) == 0 { return try DeviceFile.read(text, passphrase: ask) }
+    return try store.device(text, passphrase: ask)
+  }
+
+  /// The public side of a device, for which nobody is asked for a passphrase.
+  func publicHalves(_ text: String) throws -> PublicHalves {
+    if text.contains("/") || access(text, F_OK) == 0 { return try DeviceFile.publicHalves(text) }
+    return try store.publicHalves(text)
   }
 
   /// Whoever acts in an estate: the identity and the device that the person named, or the one device of this computer
@@ -60,7 +66,7 @@ extension Invocation {
     let names = options["device"].map { [$0] } ?? store.deviceNames
     var found: [(DirectoryRecord, String, Bool)] = []
     for name in names {
-      let key = try device(name).devicePublicKey
+      let key = try publicHalves(name).devicePublicKey
       let hashes = capsule.identities.values.filter { identity in
         identity.deviceEndorsements.contains { $0.devicePublicKey == key }
       }.map(\.rootHash)

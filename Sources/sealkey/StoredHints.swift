@@ -5,6 +5,7 @@
 import CryptoCore
 import Glibc
 import SealCeremonies
+import SealFormats
 import SecurityKeys
 import WebAuthnCore
 
@@ -33,6 +34,25 @@ struct StoredHints: CredentialHints {
       ("keys", .array(all.suffix(Self.limit).map(\.json))),
     ])
     try? AtomicFile.write(JSONWriter.write(json, .init(escapesSlashes: false)), to: path, mode: 0o600)
+  }
+
+  /// Says whether the file reads. It decides nothing, so a bad one is set aside by removing it.
+  func check(_ report: inout VerificationReport) {
+    do throws(FileError) {
+      let bytes = try AtomicFile.read(path, limit: 1 << 20)
+      let json = try? JSONReader.parse(bytes)
+      let keys = json?["keys"]?.array
+      guard json?["format"]?.string == "sealkey.known-keys", json?["version"]?.int == 1, let keys,
+        keys.allSatisfy({ Entry($0) != nil })
+      else {
+        report.add(.bad, "storeDamaged", "known-keys.json", "It does not read. It holds hints only: remove it.")
+        return
+      }
+      report.add(.good, "knownKeys", "known-keys.json", "\(counted(keys.count, "hint")), all of them read.")
+    } catch {
+      if case .notFound = error { return }
+      report.add(.bad, error.name, "known-keys.json", error.message)
+    }
   }
 
   private struct Entry {

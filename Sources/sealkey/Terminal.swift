@@ -5,6 +5,7 @@
 import CryptoCore
 import Glibc
 import Synchronization
+import WebAuthnCore
 
 /// Where a hidden prompt is on at this moment, so that a second Ctrl-C gives the terminal its echo back before it ends the
 /// process. -1 when there is none.
@@ -22,7 +23,7 @@ struct Terminal: ~Copyable {
 
   deinit { close(descriptor) }
 
-  func write(_ text: String) { Console.write(descriptor, Array(text.utf8)) }
+  func write(_ text: String) { Console.write(descriptor, Array(text.printableLines.utf8)) }
 
   /// One line, at most `limit` bytes of it and without its end, into locked memory. What was typed ahead was not meant as an
   /// answer and is dropped. Hidden: not shown, and the terminal is as before afterwards, whatever happens.

@@ -3,6 +3,7 @@
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 import CryptoCore
+import Glibc
 import SealCeremonies
 import SealFormats
 import Testing
@@ -29,7 +30,7 @@ import WebAuthnCore
     #expect(act.head == bench.capsule.events.last?.digest)
     #expect(act.outcomes.count == 1)
     let signed = try await act.touch(Ceremony(key: bench.holders[0].key))
-    let event = try await act.entry(signed, at: bench.now + 5, in: bench.store) { bench.capsule }
+    let event = try await act.entry(signed, at: bench.now + 5, in: bench.store) { bench.capsule }.event
     #expect(event.terms.previousDigest == act.head)
     #expect(event.terms.occurredAtEpoch == bench.now + 5)
 
@@ -49,7 +50,7 @@ import WebAuthnCore
     // A second holder's tap is enough.
     let second = try self.act(bench, again, as: 2)
     let secondSigned = try await second.touch(Ceremony(key: bench.holders[2].key))
-    let secondEvent = try await second.entry(secondSigned, at: bench.now + 30, in: bench.store) { written }
+    let secondEvent = try await second.entry(secondSigned, at: bench.now + 30, in: bench.store) { written }.event
     let whole = try await bench.read(second.capsule(adding: secondEvent), at: bench.now + 40)
     #expect(EstateView(entries: whole.entries(), clamped: true).status(at: bench.now + 40)?.state == .authorized)
   }
@@ -202,7 +203,7 @@ import WebAuthnCore
     let reading = try await bench.read()
     let act = try HolderAct(confirming: reading, as: bench.holders[2].record, device: bench.holders[2].device())
     let signed = try await act.touch(Ceremony(key: bench.holders[2].key))
-    let event = try await act.entry(signed, at: bench.now + 5, in: bench.store) { bench.capsule }
+    let event = try await act.entry(signed, at: bench.now + 5, in: bench.store) { bench.capsule }.event
     #expect(event.kind == .custodyConfirmed)
     let again = try await bench.read(act.capsule(adding: event), at: bench.now + 10)
     #expect(again.verification.report.failures.isEmpty)
@@ -211,5 +212,64 @@ import WebAuthnCore
       await failure {
         _ = try HolderAct(confirming: reading, as: bench.recipient.record, device: bench.recipient.device())
       } == "notAKeyHolder")
+  }
+
+  /// A touch is not lost with the disk, nor with the file that was read: the entry is handed out, and what failed is said.
+  @Test func aTouchIsNotLost() async throws {
+    let bench = try await EstateBench(.open)
+    try await bench.seenAsItHappened()
+    let act = try act(bench, try await bench.read())
+    let signed = try await act.touch(Ceremony(key: bench.holders[0].key))
+    for store in [LocalStore(path: "/proc/nowhere/data"), LocalStore(path: "/dev/null")] {
+      let made = try await act.entry(signed, at: bench.now + 5, in: store) { bench.capsule }
+      #expect(made.storeProblem?.name == "fileUnwritable")
+      let written = act.capsule(adding: made.event)
+      #expect(try await bench.read(written, at: bench.now + 10, remembering: .never).verification.report.isGood)
+    }
+    // Held by another program for too long.
+    let held = open("\(bench.store.path)/lock", O_RDWR | O_CLOEXEC)
+    #expect(flock(held, LOCK_EX) == 0)
+    let busy = LocalStore(path: bench.store.path, patience: 50)
+    let made = try await act.entry(signed, at: bench.now + 5, in: busy) { throw FileError.notFound(path: "gone") }
+    #expect(made.storeProblem?.name == "storeBusy")
+    #expect(made.rereadProblem?.name == "fileNotFound")
+    // The rules still have the last word.
+    let heartbeat = bench.adding([try bench.event(.heartbeat, by: bench.owner)])
+    #expect(
+      await failure { _ = try await act.entry(signed, at: bench.now + 5, in: busy) { heartbeat } }
+        == "changedMeanwhile")
+    close(held)
+    #expect(HolderAct.keptTap(in: try await bench.read(), by: bench.holders[0].record) == nil)
+    let kept = try await act.entry(signed, at: bench.now + 5, in: bench.store) { bench.capsule }
+    #expect(kept.storeProblem == nil)
+    let later = try await bench.read(at: bench.now + 20)
+    #expect(HolderAct.keptTap(in: later, by: bench.holders[0].record) == kept.event)
+    #expect(HolderAct.keptTap(in: later, by: bench.holders[2].record) == nil)
+    #expect(HolderAct.keptTap(in: later, by: bench.holders[0].record, claimID: "another") == nil)
+    #expect(later.simulated == [kept.event.id], "the mark of a virtual key outlives the file")
+  }
+
+  /// A clock that the record speaks against.
+  @Test func theClockIsCompared() async throws {
+    let bench = try await EstateBench(.open)
+    try await bench.seenAsItHappened()
+    let newest = try #require(bench.capsule.events.map(\.terms.occurredAtEpoch).max())
+    let (record, device) = (bench.holders[0].record, bench.holders[0])
+    func name(_ now: Int64, accepts: Bool = false) async -> String? {
+      await failure {
+        let reading = try await bench.read(at: now, remembering: .never)
+        _ = try HolderAct(tapping: reading, as: record, device: device.device(), acceptsClock: accepts)
+      }
+    }
+    #expect(await name(bench.now) == nil)
+    #expect(await name(newest - 301) == "clockBehind")
+    #expect(await name(newest - 301, accepts: true) == "notOpen")
+    #expect(await name(newest + 731 * 86_400) == "clockAhead")
+    #expect(await name(newest + 731 * 86_400, accepts: true) == nil)
+    // This computer has seen something later than its clock says now.
+    _ = try await bench.read(
+      bench.adding([try bench.event(.silenceObserved, by: bench.holders[2], Array("{}".utf8))]),
+      at: bench.now + 86_400)
+    #expect(await name(bench.now) == "clockBehind")
   }
 }

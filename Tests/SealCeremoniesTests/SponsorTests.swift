@@ -76,11 +76,11 @@ import WebAuthnCore
     }
     for place in [0, 12, blob.count - 1] {
       let record = changed { $0.lockedPrivate?[place] ^= 1 }
-      #expect(await failure { _ = try await bench.unlock(record) } == "wrongKey", "byte \(place)")
+      #expect(await failure { _ = try await bench.unlock(record) } == "lockChanged", "byte \(place)")
     }
     let cases: [(String, (inout DeviceEndorsement) -> Void)] = [
-      ("wrongKey", { $0.prfSalt?[0] ^= 1 }), ("badLock", { $0.lockedPrivate = [UInt8](repeating: 0, count: 27) }),
-      ("wrongKey", { $0.lockedPrivate = [UInt8](repeating: 0, count: 28) }), ("notSponsored", { $0.prfSalt = nil }),
+      ("lockChanged", { $0.prfSalt?[0] ^= 1 }), ("badLock", { $0.lockedPrivate = [UInt8](repeating: 0, count: 27) }),
+      ("lockChanged", { $0.lockedPrivate = [UInt8](repeating: 0, count: 28) }), ("notSponsored", { $0.prfSalt = nil }),
       ("notSponsored", { $0.lockedPrivate = nil }), ("challengeMismatch", { $0.devicePublicKey[64] ^= 1 }),
       ("challengeMismatch", { $0.kemBundlePublicKeys[0] ^= 1 }), ("jsonTruncated", { $0.assertionJSON = [] }),
     ]
@@ -97,13 +97,13 @@ import WebAuthnCore
     let bench = try await KeyBench()
     let made = try await bench.sponsored()
     let other = try await KeyBench()
-    #expect(await failure { _ = try await other.unlock(made.record) } == "notOnThisKey")
+    #expect(await failure { _ = try await other.unlock(made.record) } == "wrongKey")
     #expect(await failure { _ = try await KeyBench(.noHMACSecret).unlock(made.record) } == "prfUnsupported")
-    #expect(await failure { _ = try await KeyBench(.virtual, pin: nil).unlock(made.record) } == "uvMismatch")
+    #expect(await failure { _ = try await KeyBench(.virtual, pin: nil).unlock(made.record) } == "wrongKey")
     bench.reset()
-    #expect(await failure { _ = try await bench.unlock(made.record) } == "uvMismatch")
+    #expect(await failure { _ = try await bench.unlock(made.record) } == "wrongKey")
     try await bench.plugged { key, _ in try await key.setPIN(SecretBytes(Array(KeyBench.pin.utf8))) }
-    #expect(await failure { _ = try await bench.unlock(made.record) } == "notOnThisKey")
+    #expect(await failure { _ = try await bench.unlock(made.record) } == "wrongKey")
   }
 
   /// A lock made by a client that hands the key the salt as it is, and one made without user verification.
@@ -222,7 +222,7 @@ struct Sabotage: Sendable, CustomTestStringConvertible {
 
   static let unlocking =
     everywhere + [
-      Sabotage("wrongKey", "the key answers for another salt") {
+      Sabotage("lockChanged", "the key answers for another salt") {
         $0.asking = { $0.prfSalts = PRFSalts(first: [UInt8](repeating: 7, count: 32)) }
       },
       Sabotage("uvMismatch", "asked without verification") { $0.asking = { $0.userVerification = .discouraged } },

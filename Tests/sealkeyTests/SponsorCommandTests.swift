@@ -28,7 +28,7 @@ import WebAuthnCore
     let lock = try #require(made.json["lockFile"]?.string)
     let sheet = try #require(made.json["sheetFile"]?.string)
     for file in [record, lock, sheet] { #expect(try Sealkey.mode(file) == "600") }
-    #expect(made.err.components("Touch the key now") == 3)
+    for touch in 1...3 { #expect(made.err.components("Touch the key now (touch \(touch) of 3)") == 1) }
 
     for file in [record, lock] {
       let opened = try Sealkey.run(["unlock", file] + key, pin: "2468")
@@ -54,7 +54,19 @@ import WebAuthnCore
     #expect(wrong.error == "pinInvalid")
     #expect(wrong.code == 4)
     let stranger = try Sealkey.run(["unlock", record, "--key", "virtual", "--data-dir", "\(folder.path)/other"])
-    #expect(stranger.error == "uvMismatch")
+    #expect(stranger.error == "wrongKey")
+    #expect(!stranger.err.contains("Touch the key"))
+    // A changed lock is not the key's fault.
+    let text = try Sealkey.text(lock)
+    let blob = try #require(try JSONReader.parse(Array(text.utf8))["seal"]?["lockedPrivate"]?.string)
+    // The nonce's first byte; a slash may be escaped in the file.
+    let (plain, escaped) = (String(blob.prefix(4)), String(blob.prefix(4)).replacing("/", with: "\\/"))
+    let start = text.contains(escaped) ? escaped : plain
+    let other = (start.hasPrefix("A") ? "B" : "A") + start.drop { $0 == "\\" }.dropFirst()
+    #expect(text.components(start) == 1)
+    try Sealkey.put(text.replacing(start, with: other), "\(folder.path)/changed.json")
+    let changed = try Sealkey.run(["unlock", "\(folder.path)/changed.json"] + key, pin: "2468")
+    #expect(changed.error == "lockChanged", "\(changed.json)")
   }
 
   @Test func theSheetSaysWhatMustBeKnown() throws {

@@ -69,7 +69,7 @@ import WebAuthnCore
   /// and holds the old state or the new one.
   @Test(
     .enabled(if: strace || Program.isCI, "strace is not installed, or may not trace"),
-    arguments: ["directory", "estate", "device"])
+    arguments: ["directory", "estate", "device", "passphrase"])
   func interruptedWrites(_ what: String) async throws {
     let folder = try TemporaryFolder()
     let (capsule, people) = ("\(folder.path)/e", "\(folder.path)/p")
@@ -83,6 +83,7 @@ import WebAuthnCore
       switch what {
       case "directory": (["directory", "import", "\(people)/karin/identity.json"], ["directory", "list"])
       case "estate": (["capsule", "show", capsule], ["capsule", "show", capsule, "--no-store"])
+      case "passphrase": (["device", "passphrase", "set", "old", "--passphrase-fd", "7"], ["device", "list"])
       default: (["device", "make", "new"], ["device", "list"])
       }
     /// What is stored, without what the clock changes.
@@ -94,40 +95,70 @@ import WebAuthnCore
     func reset() throws { _ = try Program.run("sh", ["-c", "rm -rf '\(work)' && cp -a '\(base)' '\(work)'"]) }
     try reset()
     let old = try state()
-    #expect(try Program.run(Program.sealkey, onWork(change)).code == 0)
+    func runChange(_ words: [String], _ program: String = Program.sealkey) throws -> Program.Result {
+      guard what == "passphrase" else { return try Program.run(program, words) }
+      return try Program.run(program, words, input: Array("one, two, three\n".utf8), inputDescriptor: 7)
+    }
+    #expect(try runChange(onWork(change)).code == 0)
     let new = try state()
     #expect(old != new)
+
+    /// At which of its calls of a kind, counted from its start, some thread of the program touches the store.
+    func places(_ call: String) throws -> [Int] {
+      try reset()
+      let log = "\(folder.path)/trace"
+      let run = try runChange(
+        ["-f", "-y", "-qq", "-s", "512", "-o", log, "-e", "trace=\(call)", Program.sealkey] + onWork(change), "strace")
+      #expect(run.code == 0, "\(run.err)")
+      var counts: [Substring: Int] = [:]
+      var found = Set<Int>()
+      for line in try Sealkey.text(log).split(separator: "\n") where !line.contains("resumed>") {
+        let thread = line.prefix { $0 != " " }
+        guard line.contains("\(call)(") else { continue }
+        counts[thread, default: 0] += 1
+        if line.contains(work) { found.insert(counts[thread] ?? 0) }
+      }
+      return found.sorted()
+    }
 
     let faults = ["signal=KILL", "error=ENOSPC", "error=EROFS"]
     // Every write ends with these two; the other calls of a write are for the long run.
     let calls =
-      ["write", "rename", "link"] + (Self.isFull ? ["fsync", "flock", "mkdir", "openat", "close", "unlink"] : [])
+      ["write", "rename", "link"]
+      + (Self.isFull ? ["openat", "read", "fsync", "flock", "mkdir", "close", "unlink", "access", "getdents64"] : [])
     var killed = 0
+    var tried = 0
     for call in calls {
+      let numbers = try places(call)
       for fault in faults where fault != "error=EROFS" || Self.isFull || call != "write" {
-        for number in 1...200 {
+        for number in numbers {
           try reset()
-          let run = try Program.run(
-            "strace",
+          let run = try runChange(
             [
               "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):\(fault):when=\(number)",
               Program.sealkey,
-            ] + onWork(change))
+            ] + onWork(change), "strace")
           let check = try Sealkey.run(["store", "check", "--data-dir", work])
           #expect(check.code == 0, "\(call) \(number) \(fault): \(check.json)")
           let found = try state()
           #expect(found == old || found == new, "\(call) \(number) \(fault)")
+          // Showing a capsule goes on without the store, and says so.
+          if run.code == 0, what != "estate" {
+            #expect(found == new, "\(call) \(number) \(fault): it said that it was done")
+          }
           if run.code == 137 { killed += 1 }
+          tried += 1
           // The next writer goes on from there.
-          let next = try Program.run(Program.sealkey, onWork(change))
-          #expect(next.code == 0 || next.out.contains("fileExists"), "\(call) \(number) \(fault): \(next.out)")
+          let next = try runChange(onWork(change))
+          #expect(
+            next.code == 0 || next.out.contains("fileExists") || next.out.contains("hasPassphrase"),
+            "\(call) \(number) \(fault): \(next.out)")
           #expect(try state() == new)
           await Task.yield()
-          // Nothing was hit: there are no more calls of this kind.
-          if run.code == 0, found == new { break }
         }
       }
     }
     #expect(killed > 1)
+    if Self.isFull { print("\(what): \(tried) faults, \(killed) of them kills") }
   }
 }

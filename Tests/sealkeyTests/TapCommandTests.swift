@@ -32,16 +32,28 @@ import WebAuthnCore
     #expect(first.code == 0, "\(first.json)\(first.err)")
     #expect(first.json["simulated"]?.bool == true)
     #expect(first.json["wraps"]?.array?.count == 1)
-    for words in ["days old: heartbeat", "Anything later is invisible", "by device: x25519", "Touch the key now"] {
+    for words in ["days old: check-in", "Anything later is invisible", "by device: x25519", "Touch the key now"] {
       #expect(first.err.contains(words), "\(words)")
     }
     #expect(try Sealkey.run(["verify", estate.path("t1")] + estate.data("david")).code == 0)
 
     // Whoever has only the old file still knows of the tap on the computer that made it.
-    let again = try Sealkey.run(["tap", "--capsule", estate.file, "--yes"] + estate.data("karin"))
-    #expect(again.error == "alreadyTapped")
-    #expect(again.code == 6)
+    let again = try Sealkey.run(
+      ["tap", "--capsule", estate.file, "--out", estate.path("t1b"), "--into", estate.path("e1b")]
+        + estate.data("karin"))
+    #expect(again.code == 0, "\(again.json)\(again.err)")
+    #expect(again.json["alreadyTapped"]?.bool == true)
+    #expect(again.json["eventID"]?.string == first.json["eventID"]?.string)
+    #expect(again.json["simulated"]?.bool == true)
     #expect(!again.err.contains("Touch the key"))
+    #expect(try Sealkey.run(["verify", estate.path("t1b")] + estate.data("david")).code == 0)
+    #expect(try Sealkey.run(["capsule", "verify", estate.path("e1b"), "--strict"] + estate.data("ruth")).code == 0)
+    func seal(_ name: String) throws -> JSONValue? {
+      try JSONReader.parse(Array(Sealkey.text(estate.path(name)).utf8))["seal"]
+    }
+    #expect(try seal("t1")?["id"]?.string == seal("t1b")?["id"]?.string)
+    let shownAgain = try Sealkey.run(["tap", "--capsule", estate.file] + estate.data("karin"))
+    #expect(shownAgain.json["artefact"]?["seal"]?["id"]?.string == first.json["eventID"]?.string)
     let merged = try Sealkey.run(
       ["capsule", "merge", estate.file, "--out", estate.path("m")] + estate.data("karin"))
     #expect(merged.json["addedFromStore"]?.int == 1)

@@ -22,6 +22,8 @@ public struct EstateHistory: Sendable {
   public private(set) var events: [EstateEvent] = []
   /// When each was first seen here, in seconds since 1970, by the entry's ID.
   public private(set) var firstSeen: [String: Int64] = [:]
+  /// Entries of this computer's that a virtual key touched for, by ID: the mark must outlive the file that had it.
+  public private(set) var simulated: Set<String> = []
 
   /// A history without entries.
   public init(estateID: String, ownerHash: String, ownerKey: [UInt8]) {
@@ -32,15 +34,31 @@ public struct EstateHistory: Sendable {
 
   /// Adds entries that were admitted. One that is here stays as it is, but for a token that it lacked: the first wins.
   ///
-  /// - Parameter time: when they were first seen; nil takes each at its own time, for what this computer wrote.
+  /// - Parameters:
+  ///   - time: when they were first seen; nil takes each at its own time, for what this computer wrote.
+  ///   - overruled: copies that do not verify although they are here: an admitted one of the same ID takes their place,
+  ///     and was first seen at `time`.
+  ///   - isSimulated: a virtual key touched for what is new.
   /// - Returns: whether anything was new.
   @discardableResult
-  public mutating func add(_ admitted: [EstateEvent], seenAt time: Int64?) -> Bool {
+  public mutating func add(
+    _ admitted: [EstateEvent], seenAt time: Int64?, overruling overruled: [EstateEvent] = [],
+    isSimulated: Bool = false
+  ) -> Bool {
     var places: [String: Int] = [:]
     for (place, event) in events.enumerated() { places[event.id] = place }
     var isChanged = false
     for event in admitted {
       if let place = places[event.id] {
+        let held = events[place]
+        if (held.terms, held.signature) != (event.terms, event.signature),
+          overruled.contains(where: { $0.terms == held.terms && $0.signature == held.signature })
+        {
+          events[place] = event
+          firstSeen[event.id] = time ?? event.terms.occurredAtEpoch
+          isChanged = true
+          continue
+        }
         if events[place].timestampToken == nil, let token = event.timestampToken, events[place].terms == event.terms {
           events[place].timestampToken = token
           isChanged = true
@@ -50,6 +68,7 @@ public struct EstateHistory: Sendable {
       places[event.id] = events.count
       events.append(event)
       firstSeen[event.id] = time ?? event.terms.occurredAtEpoch
+      if isSimulated { simulated.insert(event.id) }
       isChanged = true
     }
     return isChanged
@@ -63,7 +82,10 @@ public struct EstateHistory: Sendable {
       ("ownerHash", .string(ownerHash)), ("ownerKeyHex", .hex(ownerKey)),
     ])
     for event in events {
-      out += Self.line([("firstSeenAtEpoch", firstSeen[event.id].map { .int($0) }), ("event", event.json)])
+      out += Self.line([
+        ("firstSeenAtEpoch", firstSeen[event.id].map { .int($0) }), ("event", event.json),
+        ("simulated", simulated.contains(event.id) ? .bool(true) : nil),
+      ])
     }
     return out + Self.line([("events", .int(events.count))])
   }
@@ -99,6 +121,7 @@ public struct EstateHistory: Sendable {
       let event: EstateEvent
       do { event = try EstateEvent(json: inner) } catch { throw fail(error.message) }
       guard firstSeen.updateValue(seen, forKey: event.id) == nil else { throw fail("It holds an entry twice.") }
+      if json["simulated"]?.bool == true { simulated.insert(event.id) }
       events.append(event)
     }
     guard try parse(last)["events"]?.int == Int64(events.count) else { throw fail("It does not hold all its entries.") }
@@ -134,20 +157,22 @@ extension LocalStore {
   /// Adds entries to what was seen of an estate: all of them or none.
   /// - Throws: ``StoreError``, ``FileError``.
   public func remember(
-    _ admitted: [EstateEvent], estateID: String, ownerHash: String, ownerKey: [UInt8], seenAt time: Int64?
+    _ admitted: [EstateEvent], estateID: String, ownerHash: String, ownerKey: [UInt8], seenAt time: Int64?,
+    overruling overruled: [EstateEvent] = []
   ) async throws {
-    try await locked { try add(admitted, estateID, ownerHash, ownerKey, time) }
+    try await locked { try add(admitted, estateID, ownerHash, ownerKey, time, overruling: overruled) }
   }
 
   /// The same, for whoever holds the lock.
   func add(
-    _ admitted: [EstateEvent], _ estateID: String, _ ownerHash: String, _ ownerKey: [UInt8], _ time: Int64?
+    _ admitted: [EstateEvent], _ estateID: String, _ ownerHash: String, _ ownerKey: [UInt8], _ time: Int64?,
+    overruling overruled: [EstateEvent] = [], isSimulated: Bool = false
   ) throws {
     try Self.makeFolder(estatesPath)
     var history =
       try history(estateID: estateID, ownerHash: ownerHash, ownerKey: ownerKey)
       ?? EstateHistory(estateID: estateID, ownerHash: ownerHash, ownerKey: ownerKey)
-    guard history.add(admitted, seenAt: time) else { return }
+    guard history.add(admitted, seenAt: time, overruling: overruled, isSimulated: isSimulated) else { return }
     let file = historyPath(estateID: estateID, ownerHash: ownerHash, ownerKey: ownerKey)
     try AtomicFile.write(history.encoded(), to: file, mode: 0o600)
   }

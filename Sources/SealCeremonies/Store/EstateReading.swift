@@ -16,8 +16,12 @@ public struct EstateReading: Sendable {
   public let verification: CapsuleVerification
   /// When each entry was first seen here; those of this capsule that are new were seen now.
   public let firstSeen: [String: Int64]
+  /// Entries of this computer's that a virtual key touched for, by ID.
+  public let simulated: Set<String>
   /// This computer had seen nothing of the estate before: it cannot know how old a claim really is.
   public let isFirstMeeting: Bool
+  /// The latest time that this computer itself has seen an entry of this estate at; nil for none.
+  public var latestSight: Int64? { firstSeen.values.max() }
   /// Why what is new could not be kept, when that was let pass.
   public let storeProblem: (any NamedError)?
 
@@ -72,13 +76,15 @@ extension LocalStore {
     let verified = await CapsuleVerifier(context).verify(capsule)
 
     var firstSeen = history?.firstSeen ?? [:]
+    for event in verified.overruled { firstSeen[event.id] = nil }
     for event in verified.admitted where firstSeen[event.id] == nil { firstSeen[event.id] = context.now }
     var problem: (any NamedError)?
     let isUsable = verified.identities[owner]?.rootKey.rawRepresentation == key
     if remembering != .never, let key, isUsable, !verified.admitted.isEmpty {
       do {
         try await remember(
-          verified.admitted, estateID: capsule.estateID, ownerHash: owner, ownerKey: key, seenAt: context.now)
+          verified.admitted, estateID: capsule.estateID, ownerHash: owner, ownerKey: key, seenAt: context.now,
+          overruling: verified.overruled)
       } catch {
         guard remembering == .whenPossible, let named = error as? any NamedError else { throw error }
         problem = named
@@ -86,6 +92,6 @@ extension LocalStore {
     }
     return EstateReading(
       capsule: capsule, context: context, verification: verified, firstSeen: firstSeen,
-      isFirstMeeting: history == nil, storeProblem: problem)
+      simulated: history?.simulated ?? [], isFirstMeeting: history == nil, storeProblem: problem)
   }
 }

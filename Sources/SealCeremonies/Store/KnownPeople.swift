@@ -108,6 +108,16 @@ public struct KnownPeople: Sendable {
   /// - Parameter isProven: the registration stands beside the record, so it needs no endorsement.
   /// - Throws: ``StoreError``: `publicKeyChanged`, `identityDeleted`, `unprovenIdentityRecord`, `badDeleteMarker`.
   public mutating func take(_ record: DirectoryRecord, isProven: Bool = false) throws(StoreError) -> Imported {
+    var notes: [String] = []
+    return try take(record, isProven: isProven, noting: &notes)
+  }
+
+  /// The same, and says in `notes` what was not taken as it came: the name of somebody whose key is pinned stays, and
+  /// what nobody signed who may is left out.
+  public mutating func take(
+    _ given: DirectoryRecord, isProven: Bool = false, noting notes: inout [String]
+  ) throws(StoreError) -> Imported {
+    var record = given
     let (hash, name) = (record.rootHash, record.displayName)
     try checkKey(record.publicKey, of: hash, name)
     let known = records[hash]
@@ -136,14 +146,92 @@ public struct KnownPeople: Sendable {
         throw .unprovenIdentityRecord(name: name)
       }
     }
+    if let proven = try? record.provenPart(knowing: known?.backups ?? []) {
+      record = proven.record
+      let out = proven.leftOut
+      for (count, what) in [
+        (out.endorsements, "endorsement"), (out.backups, "backup"), (out.revocations, "revocation"),
+      ] where count > 0 {
+        notes.append(
+          "\(count == 1 ? "1 \(what)" : "\(count) \(what)s") of \(name), signed by nobody who may, left out.")
+      }
+    }
+    if let pinned = pins[hash] {
+      // A name is unsigned. Whoever was met under one keeps it.
+      record.displayName = known?.displayName ?? pinned.displayName
+      if record.displayName != name {
+        notes.append("The name stays '\(record.displayName)', under which the key is pinned; the file says '\(name)'.")
+      }
+    } else if let known, known.displayName != name {
+      notes.append("'\(known.displayName)' is called '\(name)' from now on.")
+    }
     guard let known else {
       records[hash] = record
       return .new
     }
-    let united = Self.unite(known, record)
+    let united = Self.unite((try? known.provenPart())?.record ?? known, record)
     guard united != known else { return .unchanged }
     records[hash] = united
     return .changed
+  }
+
+  // MARK: Parts of a record by themselves
+
+  /// A part of somebody's record that came by itself. Whose it is, the signatures say.
+  public enum Part: Sendable {
+    /// A device or a backup is dead.
+    case revocation(DeviceRevocation)
+    /// The identity is deleted.
+    case deleteMarker(TombstoneProof)
+    /// A device.
+    case endorsement(DeviceEndorsement)
+    /// A backup.
+    case backup(BackupCredential)
+
+    var name: String {
+      switch self {
+      case .revocation: "revocation"
+      case .deleteMarker: "delete marker"
+      case .endorsement: "endorsement"
+      case .backup: "backup"
+      }
+    }
+  }
+
+  /// Takes in a part that came by itself.
+  /// - Returns: whose it is, and what it changed.
+  /// - Throws: ``StoreError``: `signerUnknown` when nobody known here signed it; else as ``take(_:isProven:)``.
+  public mutating func take(_ part: Part) throws(StoreError) -> (rootHash: String, result: Imported) {
+    for record in records.values.sorted(by: { $0.rootHash < $1.rootHash }) {
+      guard let changed = Self.adding(part, to: record) else { continue }
+      if record.tier == Tier.deleted.rawValue { return (record.rootHash, .unchanged) }
+      return (record.rootHash, try take(changed, isProven: true))
+    }
+    throw .signerUnknown(what: part.name)
+  }
+
+  /// The record with the part in it, when its own signatures say that it belongs there.
+  private static func adding(_ part: Part, to record: DirectoryRecord) -> DirectoryRecord? {
+    var with = record
+    switch part {
+    case .revocation(let revocation): with.revocations = [revocation]
+    case .endorsement(let endorsement): with.deviceEndorsements = [endorsement]
+    case .backup(let backup): with.backups = [backup]
+    case .deleteMarker(let proof):
+      guard proof.verify(rootHash: record.rootHash, publicKey: record.publicKey).isGood else { return nil }
+      with.tier = Tier.deleted.rawValue
+      with.tombstone = proof
+      with.revocations = []
+      return with
+    }
+    // Only what is new is looked at, beside the backups that may have signed it.
+    if case .revocation = part { with.deviceEndorsements = [] }
+    guard let proven = try? with.provenPart().record else { return nil }
+    switch part {
+    case .revocation: return proven.revocations.isEmpty ? nil : with
+    case .endorsement: return proven.deviceEndorsements.isEmpty ? nil : with
+    default: return proven.backups.isEmpty ? nil : with
+    }
   }
 
   /// Takes in an identity that was registered on this computer, and pins its key.

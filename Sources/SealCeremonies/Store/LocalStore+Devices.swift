@@ -25,24 +25,67 @@ extension LocalStore {
   }
 
   /// A device's private halves.
-  /// - Throws: ``StoreError``: `deviceNotFound`, `badDeviceName`; ``FileError``; ``WrapError``.
-  public func device(_ name: String) throws -> PrivateHalves {
+  /// - Throws: ``StoreError``: `deviceNotFound`, `badDeviceName`; ``FileError``; ``DeviceError``; what `passphrase` throws.
+  public func device(
+    _ name: String, passphrase: DeviceFile.Passphrase = DeviceFile.noPassphrase
+  ) throws -> PrivateHalves {
     let file = try devicePath(name)
-    do { return try DeviceFile.read(file) } catch FileError.notFound { throw StoreError.deviceNotFound(name) }
+    do { return try DeviceFile.read(file, passphrase: passphrase) } catch FileError.notFound {
+      throw StoreError.deviceNotFound(name)
+    }
   }
 
-  /// The public side of a device.
-  public func publicHalves(_ name: String) throws -> PublicHalves { PublicHalves(try device(name)) }
+  /// The public side of a device; no passphrase is needed.
+  public func publicHalves(_ name: String) throws -> PublicHalves {
+    let file = try devicePath(name)
+    do { return try DeviceFile.publicHalves(file) } catch FileError.notFound { throw StoreError.deviceNotFound(name) }
+  }
+
+  /// Whether a device is under a passphrase.
+  public func isProtected(_ name: String) throws -> Bool {
+    let file = try devicePath(name)
+    do { return try DeviceFile.isProtected(file) } catch { throw StoreError.deviceNotFound(name) }
+  }
 
   /// Keeps a device under a name that is free.
-  /// - Throws: ``FileError/exists(path:)``, ``StoreError/badDeviceName(_:)``.
-  public func keep(_ halves: borrowing PrivateHalves, as name: String) async throws {
+  /// - Parameter passphrase: what its private halves are encrypted with; nil leaves them plain.
+  /// - Throws: ``FileError/exists(path:)``, ``StoreError/badDeviceName(_:)``, ``DeviceError/unfitPassphrase``.
+  public func keep(
+    _ halves: borrowing PrivateHalves, as name: String, passphrase: consuming SecretBytes? = nil
+  ) async throws {
     let file = try devicePath(name)
-    let text = halves.encoded()
+    let text = try DeviceFile.encoded(halves, passphrase: passphrase)
     try await locked {
       try Self.makeFolder(devicesPath)
       try AtomicFile.write(secret: text, to: file, replacing: false)
     }
+  }
+
+  /// Sets, changes or removes a device's passphrase.
+  ///
+  /// - Parameters:
+  ///   - passphrase: asked for the one that there is.
+  ///   - new: asked for the new one; nil removes it.
+  /// - Throws: ``StoreError``; ``FileError``; ``DeviceError``; what the two throw. The file is as before then.
+  public func setPassphrase(
+    of name: String, from passphrase: DeviceFile.Passphrase, to new: DeviceFile.Passphrase?
+  ) async throws {
+    let file = try devicePath(name)
+    let before = try publicHalves(name)
+    let text = try rewritten(name, file, passphrase, new)
+    try await locked {
+      // Somebody may have put another device there while the question stood.
+      guard try publicHalves(name) == before else { throw FileError.exists(path: file) }
+      try AtomicFile.write(secret: text, to: file)
+    }
+  }
+
+  private func rewritten(
+    _ name: String, _ file: String, _ passphrase: DeviceFile.Passphrase, _ new: DeviceFile.Passphrase?
+  ) throws -> SecretBytes {
+    let halves = try device(name, passphrase: passphrase)
+    guard let new else { return try DeviceFile.encoded(halves, passphrase: nil) }
+    return try DeviceFile.encoded(halves, passphrase: try new(file))
   }
 
   /// The device of that name; made first when there is none.

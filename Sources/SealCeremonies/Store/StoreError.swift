@@ -22,6 +22,8 @@ public enum StoreError: NamedError, Hashable {
   case unprovenIdentityRecord(name: String)
   /// No identity of that name or root hash is known here.
   case identityNotFound(String)
+  /// A part of a record came by itself, and nobody known here signed it.
+  case signerUnknown(what: String)
   /// More than one identity goes by that name.
   case ambiguousName(String)
   /// No device of that name is kept here.
@@ -45,6 +47,7 @@ public enum StoreError: NamedError, Hashable {
     case .badDeleteMarker: "badDeleteMarker"
     case .unprovenIdentityRecord: "unprovenIdentityRecord"
     case .identityNotFound: "identityNotFound"
+    case .signerUnknown: "signerUnknown"
     case .ambiguousName: "ambiguousName"
     case .deviceNotFound: "deviceNotFound"
     case .badDeviceName: "badDeviceName"
@@ -66,6 +69,7 @@ public enum StoreError: NamedError, Hashable {
     case .unprovenIdentityRecord(let name):
       "The record of \(name) holds no endorsement signed by its own key, so anybody could have written it."
     case .identityNotFound(let what): "No identity '\(what)' is known here."
+    case .signerUnknown(let what): "Nobody who is known here signed this \(what)."
     case .ambiguousName(let what): "More than one identity here goes by '\(what)'."
     case .deviceNotFound(let what): "No device '\(what)' is kept here."
     case .badDeviceName(let what): "'\(what)' cannot be a device's name: letters, digits, dots and dashes, at most 64."
@@ -86,6 +90,7 @@ public enum StoreError: NamedError, Hashable {
     case .identityDeleted, .badDeleteMarker: "Nothing was changed."
     case .unprovenIdentityRecord: "Get the record from Seal's directory once a device has been endorsed."
     case .identityNotFound: "Import the identity record first: sealkey directory import FILE"
+    case .signerUnknown: "Import the identity record of whoever signed it first: sealkey directory import FILE"
     case .ambiguousName: "Give the root hash instead."
     case .deviceNotFound: "See what is kept here: sealkey device list"
     case .badDeviceName: "Choose another name."

@@ -60,11 +60,13 @@ enum CapsuleVerb {
 
   static func merge(_ files: [String], _ invocation: Invocation) async throws -> Outcome {
     let out = try invocation.required("out")
-    let merge = try CapsuleMerge(try files.map { try invocation.capsule($0) })
+    let capsules = try files.map { try invocation.capsule($0) }
+    var given = try invocation.capsuleContext(capsules[0])
+    given.directory.merge(invocation.knownPeople().records) { mine, _ in mine }
+    let merge = try CapsuleMerge(capsules, context: given)
     let reading = try await invocation.reading(of: merge.capsule, remembering: .whenPossible)
     // What this computer has seen of the estate belongs to the union.
-    var capsule = merge.capsule
-    capsule.entries += reading.verification.missing.map { Capsule.Entry($0) }
+    let capsule = merge.capsule.united(with: reading.verification)
     let verified = await CapsuleVerifier(reading.context).verify(capsule)
     try AtomicFile.write(capsule.encoded(), to: out)
     var outcome = verdict(out, capsule, verified, merge.report.joined(verified.report))

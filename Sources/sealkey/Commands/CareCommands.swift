@@ -57,7 +57,7 @@ extension Command {
       if invocation.options.has("device") { throw UsageError.conflict("device", "device-public-key") }
       key = given
     } else {
-      key = try invocation.device(try invocation.required("device")).devicePublicKey
+      key = try invocation.publicHalves(try invocation.required("device")).devicePublicKey
     }
     return try await CareVerb.revoke(
       key, "the device \(Hex.encode(key.prefix(9)))...", record, simulated, invocation)
@@ -85,13 +85,15 @@ extension Command {
     dead.tombstone = marker
     dead.revocations = []
     let known = dead
-    await invocation.keep { _ = try $0.take(known) }
-    return try invocation.deliver(
+    let outcome = try invocation.deliver(
       Artefact(
         .deleteMarker, marker, isSimulated: simulated || signed.evidence.isSimulated,
         evidence: signed.evidence(for: record)),
       ["Signed.", "A phone with Seal must publish the marker; until then the identity lives."],
       [("rootHash", .string(record.rootHash))])
+    // Whoever has no marker in hand to publish would else be told here that the identity is gone.
+    if invocation.losses.isEmpty { await invocation.keep { _ = try $0.take(known) } }
+    return outcome
   }
 }
 
@@ -110,7 +112,7 @@ private enum CareVerb {
       try Confirmation.ask(
         ["Plug in the NEW key. When it is there, type: new"], word: "new", invocation, isAnsweredByYes: false)
     }
-    let accepted = try await forNewKey.withKey(touches: 2) { _, session in
+    let accepted = try await forNewKey.withKey(touches: 3) { _, session in
       invocation.say(
         "The first touch registers the new key; the second says that it belongs to \(record.displayName).".printable)
       return try await invocation.ceremony(session).acceptBackup(for: record, excludeList: exclude)
@@ -120,7 +122,7 @@ private enum CareVerb {
         ["Now plug in the key of \(record.displayName) itself. When it is there, type: root"], word: "root",
         invocation, isAnsweredByYes: false)
     }
-    let (backup, signed) = try await invocation.withKey(touches: 1) { _, session in
+    let (backup, signed) = try await invocation.withKey(touches: 3, before: 2) { _, session in
       invocation.say("Touching the root key lets the new key act for \(record.displayName).".printable)
       return try await invocation.ceremony(session).add(
         accepted, to: record, label: label, at: SealDate(epoch: invocation.now))

@@ -72,25 +72,91 @@ enum HolderVerb {
     let capsule = try invocation.capsule(path)
     let (holder, deviceName, simulated) = try invocation.actor(in: capsule)
     let reading = try await self.reading(capsule, holder, invocation)
-    let device = try invocation.device(deviceName)
+    let device = try invocation.deviceFile(deviceName)
     if isTap, reading.isFirstMeeting {
       invocation.say(
         "This computer had never seen this estate before, so it counts the claim from now and not from when")
       invocation.say("the record says it was opened: nobody is to be hurried by a record that just turned up.")
     }
-    let act =
-      isTap
-      ? try HolderAct(
-        tapping: reading, as: holder, device: device, claimID: invocation.options["claim"],
-        usesRecordTimes: invocation.options.has("use-record-times"))
-      : try HolderAct(confirming: reading, as: holder, device: device)
+    if isTap, reading.verification.report.isGood,
+      let kept = HolderAct.keptTap(in: reading, by: holder, claimID: invocation.options["claim"])
+    {
+      return try handOut(kept, reading, holder, isSimulated: simulated, invocation)
+    }
+    let act = try prepare(isTap, reading, holder, device, invocation)
     try explain(act, invocation)
     let signed = try await invocation.withKey(touches: 1) { _, session in
       try await act.touch(
         Ceremony(key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred))
     }
-    let event = try await act.entry(signed, at: invocation.now, in: invocation.store) { try invocation.capsule(path) }
-    return try write(event, act, signed, isSimulated: simulated || capsule.isSimulated, invocation)
+    let made = try await act.entry(signed, at: invocation.now, in: invocation.store) { try invocation.capsule(path) }
+    if let problem = made.storeProblem { invocation.losses.add("not kept on this computer", problem) }
+    if let problem = made.rereadProblem {
+      invocation.say("\(path) could not be read again, so it counts as it was before the touch: \(problem.message)")
+    }
+    return try write(made.event, act, signed, isSimulated: simulated || capsule.isSimulated, invocation)
+  }
+
+  /// The act, when nothing speaks against it. A clock that the record speaks against is for a person to look at.
+  private static func prepare(
+    _ isTap: Bool, _ reading: EstateReading, _ holder: DirectoryRecord, _ device: HeldDevice, _ invocation: Invocation
+  ) throws -> HolderAct {
+    func act(acceptsClock: Bool) throws -> HolderAct {
+      guard isTap else { return try HolderAct(confirming: reading, as: holder, device: device.halves.clone()) }
+      return try HolderAct(
+        tapping: reading, as: holder, device: device.halves.clone(), claimID: invocation.options["claim"],
+        usesRecordTimes: invocation.options.has("use-record-times"), acceptsClock: acceptsClock)
+    }
+    do { return try act(acceptsClock: false) } catch let error as HolderActError {
+      guard error.isAboutTheClock else { throw error }
+      do throws(ConfirmationError) {
+        try Confirmation.ask(
+          [error.message, "If this computer's clock is right all the same, type: right"], word: "right", invocation,
+          isAnsweredByYes: false)
+      } catch {
+        if error == .nobodyToAsk { return try act(acceptsClock: false) }
+        throw error
+      }
+      return try act(acceptsClock: true)
+    }
+  }
+
+  /// A tap that was made before, written again wherever it was asked for: a tap cannot be made twice, and need not be.
+  private static func handOut(
+    _ kept: EstateEvent, _ reading: EstateReading, _ holder: DirectoryRecord, isSimulated: Bool,
+    _ invocation: Invocation
+  ) throws -> Outcome {
+    invocation.say(
+      "You tapped for this claim already, at \(UTCText.format(kept.terms.occurredAtEpoch)). It counts, and nobody has to "
+        + "touch anything.")
+    var evidence = Evidence()
+    evidence.rootPublicKey = holder.publicKey
+    evidence.credentialID = holder.credentialID
+    evidence.statement = (try? AuthorizationPayload(parsing: kept.terms.payload))?.statement(
+      estateID: kept.terms.estateID)
+    let artefact = Artefact(
+      .event, kept,
+      isSimulated: isSimulated || reading.capsule.isSimulated || reading.simulated.contains(kept.id),
+      evidence: evidence)
+    var facts: [(String, JSONValue?)] = [
+      ("rootHash", .string(holder.rootHash)), ("eventID", .string(kept.id)), ("digestHex", .hex(kept.digest)),
+      ("statement", evidence.statement?.json), ("alreadyTapped", .bool(true)),
+      ("tappedAtEpoch", .int(kept.terms.occurredAtEpoch)),
+    ]
+    var capsule = reading.capsule.united(with: reading.verification)
+    capsule.isSimulated = capsule.isSimulated || artefact.isSimulated
+    put(capsule, &facts, invocation)
+    return try invocation.deliver(artefact, ["This is the tap of then. A phone with Seal must publish it."], facts)
+  }
+
+  /// Writes the record to --into.
+  private static func put(_ capsule: Capsule, _ facts: inout [(String, JSONValue?)], _ invocation: Invocation) {
+    guard let into = invocation.options["into"] else { return }
+    do throws(FileError) {
+      try AtomicFile.write(capsule.encoded(), to: into)
+      facts.append(("into", .string(into)))
+      invocation.say("Wrote \(into).")
+    } catch { invocation.losses.add("the record with the new entry", error) }
   }
 
   /// Reads the record, and has the person compare the owner's key when it is not pinned yet.
@@ -138,14 +204,14 @@ enum HolderVerb {
     let now = act.reading.context.now
     for event in verified.missing {
       invocation.say(
-        "The file lacks an entry that this computer knows: \(event.terms.kind) of "
+        "The file lacks an entry that this computer knows: \(event.plainKind) of "
           + "\(UTCText.format(event.terms.occurredAtEpoch)). It was taken into account.")
     }
     var last = "There is no sign of \(owner) in the record."
     if let event = act.lastSignOfOwner {
       let days = (now - event.terms.occurredAtEpoch) / 86_400
       last =
-        "The last sign of \(owner) known here is \(days) days old: \(event.terms.kind) of "
+        "The last sign of \(owner) known here is \(days) days old: \(event.plainKind) of "
         + "\(UTCText.format(event.terms.occurredAtEpoch))."
     }
     guard case .tap(let claim) = act.kind else {
@@ -188,18 +254,15 @@ enum HolderVerb {
         .array(act.outcomes.map { if case .wrapped(let suite) = $0 { .string(suite) } else { .string("leftOut") } })
       ),
     ]
-    if let into = invocation.options["into"] {
-      var capsule = act.capsule(adding: event)
-      capsule.isSimulated = capsule.isSimulated || artefact.isSimulated
-      try AtomicFile.write(capsule.encoded(), to: into)
-      facts.append(("into", .string(into)))
-      invocation.say("Wrote \(into).")
-    }
+    var capsule = act.capsule(adding: event)
+    capsule.isSimulated = capsule.isSimulated || artefact.isSimulated
+    put(capsule, &facts, invocation)
+    let isKept = invocation.losses.isEmpty
     return try invocation.deliver(
       artefact,
       [
         act.toBeSigned.name == "custody.confirm.v1" ? "Confirmed." : "Tapped.",
-        "It is kept on this computer. A phone with Seal must publish it before it counts.",
+        (isKept ? "It is kept on this computer. " : "") + "A phone with Seal must publish it before it counts.",
       ], facts)
   }
 }

@@ -37,7 +37,8 @@ extension Command {
     } else {
       let (record, simulated) = try invocation.person("identity")
       request = try PasskeyRequest(
-        signing: try await PasskeyVerb.statement(word, invocation), as: record, isSimulated: simulated)
+        signing: try await PasskeyVerb.statement(word, invocation), as: record, isSimulated: simulated,
+        backupEligible: PasskeyVerb.backupEligible(invocation))
     }
     let exclude = word == "register" ? invocation.knownPeople().credentialIDs : []
     let options = try request.options(excludeList: exclude)
@@ -50,7 +51,8 @@ extension Command {
     }
     return Outcome(
       text: invocation.options.has("out") ? "" : String(decoding: text, as: UTF8.self),
-      json: .object([("ceremony", .string(word)), ("pending", .string(path)), ("publicKey", options)]))
+      json: .object([("ceremony", .string(word)), ("pending", .string(path)), ("publicKey", options)]),
+      isJSONText: true)
   }
 
   static let importAnswer = Command(
@@ -78,13 +80,21 @@ extension Command {
 }
 
 private enum PasskeyVerb {
+  /// What the registration beside the identity says, where it stands beside it.
+  static func backupEligible(_ invocation: Invocation) -> Bool? {
+    guard let file = invocation.options["identity"], let bytes = try? AtomicFile.read(file),
+      let object = (try? Artefact(parsing: bytes))?.evidence?.attestationObject
+    else { return nil }
+    return (try? AttestationObject(parsing: object))?.authenticatorData.flags.contains(.backupEligible)
+  }
+
   static func statement(_ word: String, _ invocation: Invocation) async throws -> Statement {
     switch word {
     case "endorse":
       let (halves, _) = try await invocation.deviceOrNew(try invocation.required("device"))
       return .endorse(devicePublicKey: halves.devicePublicKey, kemBundle: halves.kemBundle)
     case "revoke-device":
-      let key = try invocation.device(try invocation.required("device")).devicePublicKey
+      let key = try invocation.publicHalves(try invocation.required("device")).devicePublicKey
       return .revokeDevice(devicePublicKey: key)
     case "tap":
       return .releaseAuthorize(
@@ -128,9 +138,10 @@ private enum PasskeyVerb {
     default: artefact = signed.artefact(for: record, isSimulated: false)
     }
     let changed = known
-    if changed != record { await invocation.keep { _ = try $0.take(changed) } }
-    return try invocation.deliver(
+    let outcome = try invocation.deliver(
       artefact, ["The answer is good.", "A phone with Seal must publish it before it counts."],
       [("rootHash", .string(record.rootHash)), ("statement", signed.statement.json)])
+    if changed != record, invocation.losses.isEmpty { await invocation.keep { _ = try $0.take(changed) } }
+    return outcome
   }
 }

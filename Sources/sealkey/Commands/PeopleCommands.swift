@@ -89,14 +89,19 @@ extension Command {
       rootHash: friend.record.rootHash, publicKey: friend.record.publicKey, displayName: friend.record.displayName,
       origin: .met, pinnedAt: invocation.now)
     await invocation.keep {
-      if $0.records[friend.record.rootHash] == nil { _ = try? $0.take(friend.record) }
+      // They have just touched the key that the record names, so it needs no other proof.
+      _ = try $0.take(friend.record, isProven: true)
       try $0.pin(pin)
     }
     let handshake = Artefact(.forgeHandshake, meeting.handshake, isSimulated: isSimulated)
     let path = invocation.options["handshake"] ?? invocation.options["out"].map { Self.beside($0, "handshake") }
+    var isWritten = false
     if let path {
-      try AtomicFile.write(handshake.encoded(pretty: true), to: path)
-      invocation.say("Wrote \(path).")
+      do throws(FileError) {
+        try AtomicFile.write(handshake.encoded(pretty: true), to: path)
+        invocation.say("Wrote \(path).")
+        isWritten = true
+      } catch { invocation.losses.add("the handshake, which --json shows", error) }
     }
     return try invocation.deliver(
       Artefact(
@@ -108,8 +113,8 @@ extension Command {
       ],
       [
         ("friendHash", .string(friend.record.rootHash)), ("pinned", .bool(!invocation.options.has("no-store"))),
-        ("handshakeFile", path.map { .string($0) }),
-        ("handshake", path == nil ? try? JSONReader.parse(handshake.encoded()) : nil),
+        ("handshakeFile", isWritten ? path.map { .string($0) } : nil),
+        ("handshake", !isWritten ? try? JSONReader.parse(handshake.encoded()) : nil),
       ])
   }
 

@@ -33,7 +33,7 @@ extension Command {
     }
     let sponsored: Ceremony.Sponsored
     if proves {
-      sponsored = try await invocation.withKeyTwice(touches: 2, first) { made, session in
+      sponsored = try await invocation.withKeyTwice(touches: 3, first) { made, session in
         invocation.say("The key was closed and opened again. The last touch shows that it opens the lock.")
         // What it opens is wiped at the end of this line.
         _ = try await Ceremony(key: session).unlock(made.record)
@@ -44,7 +44,7 @@ extension Command {
     }
     let record = sponsored.record
     await invocation.keep { try $0.takeRegistered(record, at: invocation.now) }
-    return try files.write(sponsored, isProven: proves, invocation)
+    return files.write(sponsored, isProven: proves, invocation)
   }
 }
 
@@ -64,7 +64,7 @@ private struct SponsoredFiles {
     for path in [record, lock, sheet] { try AtomicFile.checkCanMake(path) }
   }
 
-  func write(_ sponsored: Ceremony.Sponsored, isProven: Bool, _ invocation: Invocation) throws -> Outcome {
+  func write(_ sponsored: Ceremony.Sponsored, isProven: Bool, _ invocation: Invocation) -> Outcome {
     let made = sponsored.record
     let evidence = sponsored.registered.response.evidence
     let artefact = sponsored.registered.artefact
@@ -72,9 +72,20 @@ private struct SponsoredFiles {
     let text = HandOverSheet.text(
       for: made, keyName: evidence.name, isProven: isProven, isSimulated: artefact.isSimulated, at: invocation.now)
     // The record comes last: when it is there, everything is.
-    try AtomicFile.write(locked.encoded(pretty: true), to: lock, mode: 0o600, replacing: false)
-    try AtomicFile.write(Array(text.utf8), to: sheet, mode: 0o600, replacing: false)
-    try AtomicFile.write(artefact.encoded(pretty: true), to: record, mode: 0o600, replacing: false)
+    // The key has been touched: one file that cannot be written does not take the others with it.
+    func put(_ bytes: [UInt8], _ path: String) -> Bool {
+      do throws(FileError) {
+        try AtomicFile.write(bytes, to: path, mode: 0o600, replacing: false)
+        return true
+      } catch {
+        invocation.losses.add("of the key that was registered", error)
+        return false
+      }
+    }
+    _ = put(locked.encoded(pretty: true), lock)
+    _ = put(Array(text.utf8), sheet)
+    let bytes = artefact.encoded(pretty: true)
+    let isWritten = put(bytes, record)
     var lines = [
       "Registered this key for \(made.displayName) as \(made.rootHash.prefix(16))...",
       "  \(record): the identity, with the locked halves. A phone with Seal must publish it.",
@@ -86,6 +97,9 @@ private struct SponsoredFiles {
       lines.append("The lock was NOT proven with the key: run sealkey unlock \(record) before relying on it.")
     }
     if artefact.isSimulated { lines.append("Simulated: a virtual key made this. It is no real key's word.") }
+    if !isWritten {
+      lines += ["The identity record, which could not be written:", String(decoding: bytes, as: UTF8.self)]
+    }
     return Outcome(
       text: lines.joined(separator: "\n"),
       json: .object([
@@ -94,6 +108,7 @@ private struct SponsoredFiles {
         ("devicePublicKeyHex", .hex(sponsored.endorsement.devicePublicKey)), ("proven", .bool(isProven)),
         ("file", .string(record)), ("lockFile", .string(lock)), ("sheetFile", .string(sheet)),
         ("telemetry", .string(sponsored.registered.telemetry.line)),
+        ("artefact", isWritten ? nil : try? JSONReader.parse(bytes)),
       ]))
   }
 }
@@ -104,18 +119,27 @@ extension Command {
     operands: ["FILE"],
     options: [
       OptionSpec("store", "NAME", "keep the private halves on this computer, as a device of that name"),
+      OptionSpec("protect", nil, "ask for a passphrase for what is kept (--store)"),
       OptionSpec("identity", "FILE", "the identity record, when FILE is the lock alone and does not say whose it is"),
     ],
     examples: ["sealkey unlock emma.json", "sealkey unlock emma-lock.json"]
   ) { invocation in
     let path = try invocation.operand("The identity record or the lock file")
     let (record, simulated) = try invocation.sponsoredRecord(path)
+    let passphraseDescriptor = try invocation.descriptor("passphrase-fd")
+    let isProtected = invocation.options.has("protect") || passphraseDescriptor != nil
+    if isProtected, !invocation.options.has("store") { throw UsageError.missingOption("store") }
     return try await invocation.withKey(touches: 1) { _, session in
       invocation.say("Touching the key opens the private halves of \(record.displayName) for a moment.")
       let opened = try await Ceremony(key: session).unlock(record)
       let isSimulated = simulated || opened.evidence.isSimulated
       let name = invocation.options["store"]
-      if let name { try await invocation.store.keep(opened.halves, as: name) }
+      if let name, isProtected {
+        let ask = PassphraseEntry.new(passphraseDescriptor)
+        try await invocation.store.keep(opened.halves, as: name, passphrase: try ask(name))
+      } else if let name {
+        try await invocation.store.keep(opened.halves, as: name)
+      }
       let whole = opened.match == .whole
       let form = opened.saltForm
       var lines = [

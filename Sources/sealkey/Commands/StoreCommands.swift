@@ -9,7 +9,8 @@ import WebAuthnCore
 
 extension Command {
   static let directory = Command(
-    "directory", "Keep identity records on this computer: import them, list them, pin a root key, hand them on.",
+    "directory",
+    "Keep identity records on this computer: import them or parts of them, list them, pin a root key, hand them on.",
     operands: ["import FILE ...", "list", "pin NAME|HASH", "export"],
     options: [OptionSpec("out", "FILE", "where the records go", only: ["export"])],
     examples: [
@@ -44,7 +45,9 @@ extension Command {
   ) { invocation in
     let word = try invocation.operand("check")
     guard word == "check" else { throw UsageError.badValue(option: "store", value: word, wanted: "check") }
-    let report = invocation.store.check()
+    var report = invocation.store.check()
+    StoredHints(dataDirectory: invocation.dataDirectory).check(&report)
+    invocation.checkVirtualKeys(&report)
     let isGood = report.failures.isEmpty
     return Outcome(
       text: (report.lines + [isGood ? "The store is good." : "The store is NOT good."]).joined(separator: "\n"),
@@ -52,41 +55,14 @@ extension Command {
         ("path", .string(invocation.dataDirectory)), ("ok", .bool(isGood)), ("checks", report.json["checks"]),
       ]), code: isGood ? 0 : 1)
   }
+}
 
-  static let device = Command(
-    "device", "This computer's devices: make one, list them, or show the public side for endorsing it elsewhere.",
-    operands: ["list", "make NAME", "export NAME"],
-    examples: ["sealkey device make laptop", "sealkey device list", "sealkey device export laptop --json"]
-  ) { invocation in
-    guard let word = invocation.options.operands.first else { throw UsageError.missingOperand("list, make or export") }
-    guard word != "list" else {
-      try invocation.noOperands(after: 1)
-      let names = invocation.store.deviceNames
-      return Outcome(
-        text: names.joined(separator: "\n"), json: .object([("devices", .array(names.map { .string($0) }))]))
-    }
-    try invocation.noOperands(after: 2)
-    guard invocation.options.operands.count == 2 else { throw UsageError.missingOperand("The device's name") }
-    let name = invocation.options.operands[1]
-    let halves: PublicHalves
-    switch word {
-    case "make":
-      try await invocation.store.keep(PrivateHalves(), as: name)
-      halves = try invocation.store.publicHalves(name)
-    case "export": halves = try invocation.store.publicHalves(name)
-    default: throw UsageError.badValue(option: "device", value: word, wanted: "list, make or export")
-    }
-    let fingerprint = try Confirmation.fingerprint(halves.devicePublicKey)
-    return Outcome(
-      text: [
-        "device-public-key \(Hex.encode(halves.devicePublicKey))", "kem-bundle        \(Hex.encode(halves.kemBundle))",
-        "fingerprint       \(fingerprint)",
-      ].joined(separator: "\n"),
-      json: .object([
-        ("name", .string(name)), ("devicePublicKeyHex", .hex(halves.devicePublicKey)),
-        ("kemBundleHex", .hex(halves.kemBundle)), ("fingerprint", .string(fingerprint)),
-      ]))
-  }
+/// What became of one thing that was imported.
+private struct Taken: Sendable {
+  let hash: String
+  let name: String
+  let result: KnownPeople.Imported
+  let notes: [String]
 }
 
 /// What can be done with the people known here.
@@ -95,22 +71,36 @@ private enum DirectoryVerb {
   static func take(_ files: [String], _ invocation: Invocation) async throws -> Outcome {
     let found = try files.flatMap { try RecordFile.read($0) }
     let results = try await invocation.store.updatePeople { people in
-      try found.map { try people.take($0.record, isProven: $0.isProven) }
+      var results: [Taken] = []
+      // Whole records first: what comes by itself may belong to one of them.
+      for case .record(let record, let isProven) in found {
+        var notes: [String] = []
+        let result = try people.take(record, isProven: isProven, noting: &notes)
+        results.append(Taken(hash: record.rootHash, name: record.displayName, result: result, notes: notes))
+      }
+      for case .part(let part) in found {
+        let taken = try people.take(part)
+        let name = people.records[taken.rootHash]?.displayName ?? ""
+        results.append(Taken(hash: taken.rootHash, name: name, result: taken.result, notes: []))
+      }
+      return results
     }
     var lines: [String] = []
-    for (entry, result) in zip(found, results) {
-      lines.append("\(result.rawValue)  \(entry.record.displayName) \(entry.record.rootHash.prefix(16))".printable)
+    for taken in results {
+      lines.append("\(taken.result.rawValue)  \(taken.name) \(taken.hash.prefix(16))")
+      lines += taken.notes.map { "  note: \($0)" }
     }
     return Outcome(
-      text: lines.joined(separator: "\n"),
+      text: lines.map(\.printable).joined(separator: "\n"),
       json: .object([
         (
           "identities",
           .array(
-            zip(found, results).map {
+            results.map { taken in
               .object([
-                ("rootHash", .string($0.record.rootHash)), ("name", .string($0.record.displayName)),
-                ("result", .string($1.rawValue)),
+                ("rootHash", .string(taken.hash)), ("name", .string(taken.name)),
+                ("result", .string(taken.result.rawValue)),
+                ("notes", taken.notes.isEmpty ? nil : .array(taken.notes.map { .string($0) })),
               ])
             })
         )
@@ -122,7 +112,8 @@ private enum DirectoryVerb {
     func devices(_ record: DirectoryRecord) -> Int { (try? VerifiedIdentity(record: record))?.devices.count ?? 0 }
     let lines = all.map {
       let pin = people.pins[$0.rootHash].map { "pinned (\($0.origin.rawValue))" } ?? "not pinned"
-      return "\($0.rootHash.prefix(16))  \($0.tier)  \(pin)  \(devices($0)) devices  \($0.displayName)".printable
+      return "\($0.rootHash.prefix(16))  \($0.tier)  \(pin)  \(counted(devices($0), "device"))  \($0.displayName)"
+        .printable
     }
     return Outcome(
       text: lines.isEmpty ? "Nobody is known here yet." : lines.joined(separator: "\n"),
@@ -163,31 +154,43 @@ private enum DirectoryVerb {
   static func export(_ invocation: Invocation) throws -> Outcome {
     let bytes = try invocation.store.people().encoded(includingPins: false)
     guard let path = invocation.options["out"] else {
-      return Outcome(text: String(decoding: bytes.dropLast(), as: UTF8.self), json: try JSONReader.parse(bytes))
+      return Outcome(
+        text: String(decoding: bytes.dropLast(), as: UTF8.self), json: try JSONReader.parse(bytes), isJSONText: true)
     }
     try AtomicFile.write(bytes, to: path)
     return Outcome(text: "Wrote \(path).", json: .object([("file", .string(path))]))
   }
 }
 
-/// Identity records in any of the forms in which they come.
+/// Identity records, and parts of them, in any of the forms in which they come.
 private enum RecordFile {
-  struct Entry {
-    let record: DirectoryRecord
-    /// The registration stands beside it, and is good.
-    let isProven: Bool
+  enum Entry {
+    /// `isProven`: the registration stands beside it, and is good.
+    case record(DirectoryRecord, isProven: Bool)
+    case part(KnownPeople.Part)
   }
 
   static func read(_ path: String) throws -> [Entry] {
     let bytes = try AtomicFile.read(path, limit: 256 << 20)
     let json = try? JSONReader.parse(bytes, limits: .init(maximumDepth: 32, maximumByteCount: 256 << 20))
-    if let list = json?.array ?? (json?["format"]?.string == "sealkey.directory" ? json?["records"]?.array : nil) {
-      return try list.map { Entry(record: try DirectoryRecord(json: $0), isProven: false) }
+    if json?["format"]?.string == "sealkey.directory", let records = json?["records"]?.array {
+      return try records.map { .record(try DirectoryRecord(json: $0), isProven: false) }
     }
-    let artefact = try Artefact(parsing: bytes)
-    let record: DirectoryRecord = try artefact.shape(.identityRecord)
-    var isProven = false
-    if artefact.evidence?.attestationObject != nil { isProven = try artefact.verify().isGood }
-    return [Entry(record: record, isProven: isProven)]
+    if let list = json?.array { return try list.map { try entry(Artefact(parsing: JSONWriter.write($0))) } }
+    return [try entry(Artefact(parsing: bytes))]
+  }
+
+  private static func entry(_ artefact: Artefact) throws -> Entry {
+    switch artefact.kind {
+    case .revocation: return .part(.revocation(try artefact.shape(.revocation)))
+    case .deleteMarker: return .part(.deleteMarker(try artefact.shape(.deleteMarker)))
+    case .endorsement: return .part(.endorsement(try artefact.shape(.endorsement)))
+    case .backup: return .part(.backup(try artefact.shape(.backup)))
+    default:
+      let record: DirectoryRecord = try artefact.shape(.identityRecord)
+      var isProven = false
+      if artefact.evidence?.attestationObject != nil { isProven = try artefact.verify().isGood }
+      return .record(record, isProven: isProven)
+    }
   }
 }

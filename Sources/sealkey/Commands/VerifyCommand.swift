@@ -20,6 +20,7 @@ extension Command {
   ) { invocation in
     let path = try invocation.operand("The file")
     let bytes = try AtomicFile.read(path, limit: Capsule.maximumSize)
+    if let people = try VerifyVerb.directory(bytes, path, invocation) { return people }
     let artefact = try Artefact(parsing: bytes)
     if artefact.kind == .capsule {
       return try await CapsuleVerb.verify(path, invocation)
@@ -44,6 +45,37 @@ extension Command {
       text: lines.joined(separator: "\n"),
       json: .object([
         ("file", .string(path)), ("kind", .string(artefact.kind.rawValue)), ("simulated", .bool(artefact.isSimulated)),
+        ("ok", .bool(report.isGood)), ("checks", report.json["checks"]),
+      ]), code: report.isGood ? 0 : 1)
+  }
+}
+
+private enum VerifyVerb {
+  /// A file of many identity records: this program's directory, or a list of Seal's. Nil for any other file.
+  static func directory(_ bytes: [UInt8], _ path: String, _ invocation: Invocation) throws -> Outcome? {
+    let limits = JSONReader.Limits(maximumDepth: 32, maximumByteCount: 256 << 20)
+    guard let json = try? JSONReader.parse(bytes, limits: limits) else { return nil }
+    let isDirectory = json["format"]?.string == "sealkey.directory"
+    guard let list = isDirectory ? json["records"]?.array : json.array, isDirectory || !list.isEmpty else { return nil }
+    let context = VerificationContext(directory: invocation.knownPeople().records)
+    var report = VerificationReport()
+    for element in list {
+      let record = try DirectoryRecord(json: element)
+      report.append(try Artefact(.identityRecord, record, isSimulated: false).verify(context))
+      if let known = context.directory[record.rootHash], known.publicKey != record.publicKey {
+        report.add(
+          .bad, "publicKeyChanged", record.displayName, "The root key is not the one that is known on this computer.")
+      }
+    }
+    let lines =
+      report.lines + [
+        "\(path): \(counted(list.count, "identity", "identities")), \(report.isGood ? "good" : "NOT good")."
+      ]
+    return Outcome(
+      text: lines.joined(separator: "\n"),
+      json: .object([
+        ("file", .string(path)), ("kind", .string("directory")), ("simulated", .bool(false)),
+        ("identities", .int(list.count)),
         ("ok", .bool(report.isGood)), ("checks", report.json["checks"]),
       ]), code: report.isGood ? 0 : 1)
   }

@@ -1,0 +1,91 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import Glibc
+import SealCeremonies
+
+/// Where the passphrase of a device comes from: a descriptor or the terminal, and then locked memory.
+enum PassphraseEntry {
+  /// One more than the longest, so that one that is too long is refused and not cut.
+  private static let limit = DeviceFile.maximumPassphrase + 1
+
+  /// The one that there is.
+  static func existing(_ descriptor: Int32?) -> DeviceFile.Passphrase {
+    { path in
+      if let descriptor { return try line(descriptor) }
+      do { return try ask("Passphrase of \(path): ") } catch TerminalError.absent {
+        throw DeviceError.passphraseRequired(path: path)
+      }
+    }
+  }
+
+  /// A new one: twice on a terminal, once from a descriptor.
+  static func new(_ descriptor: Int32?) -> DeviceFile.Passphrase {
+    { path in
+      if let descriptor { return try line(descriptor) }
+      do {
+        let first = try ask("New passphrase of \(path) (at least \(DeviceFile.minimumPassphrase) bytes): ")
+        let second = try ask("The same once more: ")
+        guard first.isEqual(to: second) else { throw PassphraseError.differ }
+        return first
+      } catch TerminalError.absent { throw DeviceError.passphraseRequired(path: path) }
+    }
+  }
+
+  private static func ask(_ question: String) throws -> SecretBytes {
+    do {
+      let terminal = try Terminal()
+      terminal.write(question)
+      let word = try terminal.line(limit: limit, hidden: true)
+      guard word.count > 0 else { throw PassphraseError.empty }
+      return word
+    } catch TerminalError.interrupted { throw CancellationError() } catch TerminalError.ended {
+      throw PassphraseError.empty
+    }
+  }
+
+  /// One line, read byte by byte: a second one on the same descriptor is left for whoever asks next.
+  private static func line(_ descriptor: Int32) throws(PassphraseError) -> SecretBytes {
+    var failure: Int32 = 0
+    var total = 0
+    var word = SecretBytes(count: limit) { room in
+      while total < room.count {
+        let count = read(descriptor, room.baseAddress.map { $0 + total }, 1)
+        if count < 0, errno == EINTR { continue }
+        if count < 0 { failure = errno }
+        if count <= 0 || room[total] == 0x0a { break }
+        total += 1
+      }
+    }
+    guard failure == 0 else { throw .unreadable(errno: failure) }
+    word.truncate(to: total)
+    guard total > 0 else { throw .empty }
+    return word
+  }
+}
+
+/// Why no passphrase came.
+enum PassphraseError: NamedError, Hashable {
+  case empty
+  case differ
+  case unreadable(errno: Int32)
+
+  var name: String {
+    switch self {
+    case .empty: "passphraseEmpty"
+    case .differ: "passphrasesDiffer"
+    case .unreadable: "passphraseUnreadable"
+    }
+  }
+  var message: String {
+    switch self {
+    case .empty: "No passphrase was given, so nothing was done."
+    case .differ: "The two passphrases are not the same, so nothing was changed."
+    case .unreadable(let code): "The passphrase could not be read: \(String(cString: strerror(code)))."
+    }
+  }
+  var next: String { "Run the command again." }
+  var kind: FaultKind { .userVerification }
+}
