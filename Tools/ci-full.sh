@@ -45,6 +45,9 @@ suites='FaultSweepTests|CardFaultTests|ListCountTests|LongListTests|SignalTests|
 SEALKEY_FULL=1 Tools/test.sh --filter "$suites"
 cat .build/fault-sweep.md
 
+step 'kill -9, a full and a read-only disk at every system call of each store write'
+SEALKEY_FULL=1 swift test --filter 'StoreCommandTests|CopyTests'
+
 step 'every byte of a capsule, changed: both verifiers'
 SEALKEY_EVERY_BYTE=1 swift test --filter SealFormatsTests.CapsuleByteTests
 
