@@ -10,7 +10,7 @@ let modules: [(name: String, dependencies: [Target.Dependency])] = [
   ("CryptoCore", ["CCrypto"]),
   ("WebAuthnCore", ["CryptoCore", "CCbor"]),
   ("CTAPWire", ["WebAuthnCore"]),
-  ("SecurityKeys", ["CTAPWire", "WebAuthnCore", "CryptoCore", "CFido2", "CUdev"]),
+  ("SecurityKeys", ["CTAPWire", "WebAuthnCore", "CryptoCore", "CFido2", "CUdev", "CUnistring"]),
   ("VirtualAuthenticator", ["CTAPWire", "WebAuthnCore", "CryptoCore"]),
   ("SealFormats", ["WebAuthnCore", "CryptoCore"]),
   ("SealCeremonies", ["SealFormats", "WebAuthnCore", "CryptoCore"]),
@@ -30,6 +30,7 @@ let package = Package(
     .systemLibrary(name: "CCbor", pkgConfig: "libcbor", providers: [.apt(["libcbor-dev"])]),
     .systemLibrary(name: "CGetopt"),
     .systemLibrary(name: "CProcess"),
+    .systemLibrary(name: "CUnistring", providers: [.apt(["libunistring-dev"])]),
     .systemLibrary(name: "CUdev", pkgConfig: "libudev", providers: [.apt(["libudev-dev"])]),
   ]
     + modules.map { .target(name: $0.name, dependencies: $0.dependencies) }

@@ -18,6 +18,7 @@ build=(
   'libssl-dev|every cryptographic primitive'
   'libcbor-dev|reads and writes CBOR'
   'libudev-dev|finds keys on the USB bus'
+  'libunistring-dev|brings PINs into one Unicode form'
 )
 test=(
   "${build[@]}"
@@ -36,7 +37,9 @@ integration=(
   'kmod|prepares its modules'
   'xz-utils|unpacks it'
   'openssh-client|ssh-keygen, an independent user of keys'
-  'tmux|a terminal for the tests of completions'
+  'tmux|a terminal for the tests of completions and prompts'
+  'pinentry-curses|asks for PINs in a terminal of its own'
+  'pinentry-tty|the same, line by line'
   'zsh|a shell with completions of its own'
   'fish|a shell with completions of its own'
   'mandoc|checks the man pages'

@@ -54,12 +54,13 @@ public struct KeyEndpoint: Sendable {
   /// CTAPHID reports on a descriptor that `open` gives: the virtual key in this process, or anything that imitates one.
   public static func reports(
     id: String, name: String, kindName: String, isSimulated: Bool, shape: ReportChannel.Shape = .usual,
+    refusal: TransportError = .unplugged,
     open: @escaping @Sendable () throws(TransportError) -> Int32
   ) -> KeyEndpoint {
     KeyEndpoint(id: id, name: name, kindName: kindName, isSimulated: isSimulated) {
       cancel throws(TransportError) in
       HIDTransport(
-        reports: ReportChannel(owning: try open(), shape: shape), cancel: cancel, kindName: kindName,
+        reports: ReportChannel(owning: try open(), shape: shape, refusal: refusal), cancel: cancel, kindName: kindName,
         isSimulated: isSimulated)
     }
   }

@@ -3,6 +3,7 @@
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 import CTAPWire
+import CUnistring
 import CryptoCore
 
 /// What to tell a person who is asked for a PIN.
@@ -13,16 +14,20 @@ public struct PINRequest: Sendable, Hashable {
   public var triesLeft: Int?
   /// The shortest PIN the key takes, in code points.
   public var minimumLength: Int
+  /// The PIN given just before was wrong, and cost a try.
+  public var lastWasWrong: Bool
 
   /// All parts at once.
-  public init(keyName: String, triesLeft: Int?, minimumLength: Int) {
+  public init(keyName: String, triesLeft: Int?, minimumLength: Int, lastWasWrong: Bool = false) {
+    self.lastWasWrong = lastWasWrong
     self.keyName = keyName
     self.triesLeft = triesLeft
     self.minimumLength = minimumLength
   }
 }
 
-/// Asks a person for a PIN, once. It is called at most once an act, for one key, and the answer is never kept.
+/// Asks a person for a PIN. It is called at most once an act, for one key, and the answer is never kept; a key that was made
+/// with `asksAgain` calls it again after a wrong PIN.
 public typealias PINProvider = @Sendable (PINRequest) async throws -> SecretBytes
 
 /// Where an act gets its PIN from: the person is asked when it is first needed, and never twice.
@@ -30,6 +35,8 @@ final class PINSource {
   let provider: PINProvider?
   /// What the person typed, for as long as the act lasts.
   var answer: CheckedPIN?
+  /// The last one was wrong.
+  var lastWasWrong = false
 
   init(_ provider: PINProvider?) { self.provider = provider }
 }
@@ -38,9 +45,12 @@ final class PINSource {
 final class CheckedPIN: Sendable {
   private let terminated: SecretBytes
 
-  /// Checks length and form (CTAP 2.1 section 6.5.1): code points, not bytes, and at most 63 bytes.
+  /// Brings the PIN into Normalisation Form C, then checks length and form (CTAP 2.1 section 6.5.1): code points, not
+  /// bytes, and at most 63 bytes. A PIN that another program has set with the same letters is the same PIN, however this
+  /// keyboard makes them.
   /// - Throws: ``SecurityKeyError/pinTooShort(minimum:)``, ``SecurityKeyError/pinUnusable``.
-  init(_ pin: borrowing SecretBytes, minimumLength: Int) throws(SecurityKeyError) {
+  init(_ given: borrowing SecretBytes, minimumLength: Int) throws(SecurityKeyError) {
+    let pin = try Self.normalised(given)
     let count = pin.count
     let points: Int? = pin.withUnsafeBytes { bytes in
       guard bytes.count <= 63, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), Self.isUTF8(bytes) else { return nil }
@@ -69,6 +79,22 @@ final class CheckedPIN: Sendable {
     var hash = SecretBytes(SHA256.hash(terminated.slice(0..<(terminated.count - 1))))
     hash.truncate(to: 16)
     return hash
+  }
+
+  /// Normalisation Form C, from locked memory into locked memory. ASCII is in it already.
+  private static func normalised(_ pin: borrowing SecretBytes) throws(SecurityKeyError) -> SecretBytes {
+    let isPlain = pin.withUnsafeBytes { $0.allSatisfy { $0 < 0x80 } }
+    if isPlain { return pin.clone() }
+    // Form C can be three times as long at most (Unicode Standard Annex 15, table 9).
+    guard pin.count <= 128, pin.withUnsafeBytes({ isUTF8($0) }) else { throw .pinUnusable }
+    var length = 3 * 128
+    var isDone = false
+    var normal = SecretBytes(count: length) { room in
+      isDone = pin.withUnsafeBytes { cunistring_nfc($0.baseAddress, $0.count, room.baseAddress, &length) } == 1
+    }
+    guard isDone, length <= normal.count else { throw .pinUnusable }
+    normal.truncate(to: length)
+    return normal
   }
 
   /// Validates in place: a String would leave copies behind.

@@ -78,19 +78,33 @@ extension SecurityKey {
       do { (agreement, token) = try attempt(pin) } catch SecurityKeyError.pinInvalid { throw wrongPIN(probe) }
       return try body(probe, agreement, token)
     }
-    do { return try withPIN() } catch let error as SecurityKeyError where session.link.wantsNewTap(after: error) {
-      try session.link.renew()
-      // The token is gone with the tap, and nothing here proves that the key is the same: the PIN is asked for again.
-      source.answer = nil
-      pin = try await askForPIN(probe, info, source)
-      return try withPIN()
-    } catch SecurityKeyError.status(.pinAuthInvalid) {
-      guard pinProtocol(info) == .two, info.pinUvAuthProtocols.contains(1) else {
-        throw SecurityKeyError.status(.pinAuthInvalid)
+    while true {
+      do {
+        do { return try withPIN() } catch let error as SecurityKeyError where session.link.wantsNewTap(after: error) {
+          try session.link.renew()
+          // The token is gone with the tap, and nothing here proves that the key is the same: the PIN is asked for again.
+          source.answer = nil
+          pin = try await askForPIN(probe, info, source)
+          return try withPIN()
+        } catch SecurityKeyError.status(.pinAuthInvalid) {
+          guard pinProtocol(info) == .two, info.pinUvAuthProtocols.contains(1) else {
+            throw SecurityKeyError.status(.pinAuthInvalid)
+          }
+          try fallBackToProtocol1(probe)
+          return try withPIN()
+        }
+      } catch let error as SecurityKeyError where mayAskAgain(after: error) {
+        source.answer = nil
+        source.lastWasWrong = true
+        pin = try await askForPIN(probe, info, source)
       }
-      try fallBackToProtocol1(probe)
-      return try withPIN()
     }
+  }
+
+  /// Whether a wrong PIN is the person's to put right: there are tries that may be spent, and a person to ask.
+  private func mayAskAgain(after error: SecurityKeyError) -> Bool {
+    guard asksAgain, !lostATry, case .pinInvalid(let left?) = error else { return false }
+    return left > pinTriesFloor
   }
 
   /// Runs `body` with the PIN, asked for once. A wrong one is reported with the tries that are left.
@@ -102,20 +116,25 @@ extension SecurityKey {
     guard let info = session.facts.info else { throw SecurityKeyError.fido2Needed }
     let probe = Probe(link: session.link, info: info)
     if info.forcePINChange == true, !changesPIN { throw SecurityKeyError.pinChangeRequired }
-    let pin = try await askForPIN(probe, info, source)
-    do {
-      do { return try withDevice(session, usesProtocol: true) { try body($0, pin) } } catch let error
-        as SecurityKeyError where session.link.wantsNewTap(after: error)
-      {
-        try session.link.renew()
-        // A PIN is for one key: only the same key gets it again.
-        let isSame = try sameKey?.isProven(by: probe) ?? false
-        if !isSame { source.answer = nil }
-        let again = try await askForPIN(probe, info, source)
-        return try withDevice(session, usesProtocol: true) { try body($0, again) }
+    while true {
+      let pin = try await askForPIN(probe, info, source)
+      do {
+        do { return try withDevice(session, usesProtocol: true) { try body($0, pin) } } catch let error
+          as SecurityKeyError where session.link.wantsNewTap(after: error)
+        {
+          try session.link.renew()
+          // A PIN is for one key: only the same key gets it again.
+          let isSame = try sameKey?.isProven(by: probe) ?? false
+          if !isSame { source.answer = nil }
+          let again = try await askForPIN(probe, info, source)
+          return try withDevice(session, usesProtocol: true) { try body($0, again) }
+        }
+      } catch SecurityKeyError.pinInvalid {
+        let error = wrongPIN(probe)
+        guard mayAskAgain(after: error) else { throw error }
+        source.answer = nil
+        source.lastWasWrong = true
       }
-    } catch SecurityKeyError.pinInvalid {
-      throw wrongPIN(probe)
     }
   }
 
@@ -165,7 +184,9 @@ extension SecurityKey {
     guard let provider = source.provider else { throw SecurityKeyError.pinRequired }
     // A PIN that must be changed may be from before the minimum was raised.
     let minimum = info.forcePINChange == true ? 4 : max(4, info.minPINLength ?? 4)
-    let request = PINRequest(keyName: endpoint.name, triesLeft: tries?.triesLeft, minimumLength: minimum)
+    let request = PINRequest(
+      keyName: endpoint.name, triesLeft: tries?.triesLeft, minimumLength: minimum,
+      lastWasWrong: source.lastWasWrong)
     let pin = try await CheckedPIN.ask(provider, request)
     guard !cancelSwitch.isPulled else { throw SecurityKeyError.transport(.cancelled) }
     source.answer = pin
@@ -203,6 +224,7 @@ extension SecurityKey {
   /// From here on with protocol 1, unless protocol 2 has cost a PIN try.
   private func fallBackToProtocol1(_ probe: Probe) throws(SecurityKeyError) {
     if let tries = lastTries, let left = try probe.pinRetries()?.triesLeft, left < tries {
+      lostATry = true
       throw .pinInvalid(triesLeft: left)
     }
     avoidProtocol2()

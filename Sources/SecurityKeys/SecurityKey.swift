@@ -30,6 +30,10 @@ public actor SecurityKey {
   var lastTries: Int?
   /// How few PIN tries make the tool stop; 0 never stops.
   let pinTriesFloor: Int
+  /// Whether a wrong PIN is asked for again, as long as a try may be spent.
+  let asksAgain: Bool
+  /// A PIN try was spent that nobody can be blamed for: no more is spent in this conversation.
+  var lostATry = false
   /// Which credential answered where.
   let hints: any CredentialHints
   /// What has been seen of the key and lists of several ids.
@@ -44,11 +48,14 @@ public actor SecurityKey {
   ///   - endpoint: where it is.
   ///   - timings: deadlines of every command.
   ///   - pinTriesFloor: with so many PIN tries left, or fewer, no PIN is tried.
+  ///   - asksAgain: whether the person is asked again after a wrong PIN. For people only: whoever gives the same PIN
+  ///     again spends tries.
   ///   - hints: what is remembered of keys, beyond this conversation when the store is.
   public init(
     _ endpoint: KeyEndpoint, timings: KeyTimings = .standard, pinTriesFloor: Int = 3,
-    hints: any CredentialHints = MemoryHints()
+    asksAgain: Bool = false, hints: any CredentialHints = MemoryHints()
   ) {
+    self.asksAgain = asksAgain
     self.hints = hints
     self.endpoint = endpoint
     self.timings = timings
@@ -244,6 +251,7 @@ public actor SecurityKey {
     isStale = false
     avoidsProtocol2 = false
     lastTries = nil
+    lostATry = false
     provenHere = []
   }
 

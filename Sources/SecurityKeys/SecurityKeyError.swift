@@ -130,7 +130,7 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .pinUnsupported: "The key cannot have a PIN."
     case .pinRequired: "The key wants its PIN, and there is nobody to ask for it."
     case .pinTooShort(let minimum): "That PIN is too short: this key's PINs have at least \(minimum) characters."
-    case .pinUnusable: "That cannot be a PIN: a PIN has at most 63 bytes and no control characters."
+    case .pinUnusable: "That cannot be a PIN: a PIN is UTF-8 text of at most 63 bytes without control characters."
     case .pinTriesLow(let left): "Nothing was tried, because \(Self.fewTries(left)) before the key locks for good."
     case .pinChangeRequired: "The key demands a new PIN before it does anything else."
     case .pinPolicyViolation: "The key refused that PIN as too simple or too short."
@@ -248,7 +248,7 @@ extension SecurityKeyError {
   /// After this there is nobody at the other end of the wire.
   var endsTheConversation: Bool {
     switch self {
-    case .transport(.unplugged), .transport(.absent), .transport(.system): true
+    case .transport(.unplugged), .transport(.absent), .transport(.nobodyAnswers), .transport(.system): true
     case .transport(.card(let error)): error.endsTheConversation
     default: false
     }

@@ -30,7 +30,7 @@ final class Bench: Sendable {
   init(
     _ profile: ModelProfile = .virtual, touch: TouchControl.Policy = .automatic, faults: [Fault] = [],
     pin: [UInt8]? = Bench.pin, timings: KeyTimings = Bench.quick, timing: KeyTiming = KeyTiming(),
-    pinTriesFloor: Int = 3, wire: Wire = .pair
+    pinTriesFloor: Int = 3, asksAgain: Bool = false, wire: Wire = .pair
   ) throws {
     let virtual = try VirtualAuthenticator(profile: profile, touch: touch, timing: timing)
     let script = FaultScript(faults)
@@ -40,7 +40,8 @@ final class Bench: Sendable {
     self.socket = socket
     typed = Locked(pin)
     kernel = wire == .pair ? nil : KernelSocket(virtual, script, wire)
-    key = SecurityKey(Self.endpoint(socket, profile), timings: timings, pinTriesFloor: pinTriesFloor)
+    key = SecurityKey(
+      Self.endpoint(socket, profile), timings: timings, pinTriesFloor: pinTriesFloor, asksAgain: asksAgain)
   }
 
   private static func endpoint(_ socket: Socket, _ profile: ModelProfile) -> KeyEndpoint {

@@ -36,11 +36,16 @@ public final class ReportChannel {
 
   private var descriptor: Int32
   let shape: Shape
+  /// What it means that the first report was refused; after the first answer it means that the key went away.
+  private let refusal: TransportError
+  private var hasHeard = false
 
   /// Takes ownership of `descriptor`.
-  public init(owning descriptor: Int32, shape: Shape = .usual) {
+  /// - Parameter refusal: what is thrown when nobody is there to take the first report.
+  public init(owning descriptor: Int32, shape: Shape = .usual, refusal: TransportError = .unplugged) {
     self.descriptor = descriptor
     self.shape = shape
+    self.refusal = refusal
     // A blocked write to a stuck key must not hold the thread.
     let flags = fcntl(descriptor, F_GETFL)
     _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK)
@@ -69,7 +74,7 @@ public final class ReportChannel {
         let left = deadline.millisecondsLeft
         guard left > 0 else { throw .noAnswer(command: 0) }
         poll(&waits, 1, left)
-      case let code: throw Self.failure("write", code)
+      case let code: throw failure("write", code)
       }
     }
   }
@@ -93,15 +98,16 @@ public final class ReportChannel {
         let count = Glibc.read(descriptor, &buffer, buffer.count)
         if count < 0 {
           if errno == EINTR || errno == EAGAIN { continue }
-          throw Self.failure("read", errno)
+          throw failure("read", errno)
         }
         if count == 0 { throw .unplugged }
+        hasHeard = true
         guard let id = shape.reportID else { return .report(Array(buffer.prefix(count))) }
         // Another report of the same device is none of ours.
         guard buffer[0] == id else { continue }
         return .report(Array(buffer.prefix(count).dropFirst()))
       }
-      if waits[0].revents != 0 { throw .unplugged }
+      if waits[0].revents != 0 { throw failure("poll", socketError() ?? ENODEV) }
       if waits[1].revents != 0 { return .cancelled }
       if ready == 0 { return .timedOut }
     }
@@ -117,8 +123,16 @@ public final class ReportChannel {
     return 4096
   }
 
-  private static func failure(_ call: String, _ code: Int32) -> TransportError {
+  /// The error that a socket has kept; nil when it is none, or has none.
+  private func socketError() -> Int32? {
+    var code: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 && code != 0 ? code : nil
+  }
+
+  private func failure(_ call: String, _ code: Int32) -> TransportError {
     switch code {
+    case ECONNREFUSED where !hasHeard: refusal
     case ENODEV, EIO, ENXIO, EPIPE, ECONNRESET, ECONNREFUSED, EBADF, ESHUTDOWN: .unplugged
     default: .system(call: call, errno: code)
     }

@@ -26,6 +26,8 @@ public enum TransportError: NamedError, Hashable {
   case notPermitted(path: String)
   /// The node, or what it stood for, is not there.
   case absent(String)
+  /// No simulator listens on the UDP port.
+  case nobodyAnswers(port: UInt16)
   /// Reports that do not make a message.
   case framing(CTAPHIDFault)
   /// An answer that breaks the wire's rules.
@@ -45,7 +47,7 @@ public enum TransportError: NamedError, Hashable {
     case .busy: "keyBusy"
     case .inUse: "keyInUse"
     case .notPermitted: "notPermitted"
-    case .absent: "noSuchKey"
+    case .absent, .nobodyAnswers: "noSuchKey"
     case .framing(let fault): fault.name
     case .malformed: "malformedAnswer"
     case .card(let error): error.name
@@ -65,6 +67,7 @@ public enum TransportError: NamedError, Hashable {
     case .inUse(nil): "The key is in use by another program."
     case .notPermitted(let node): "You may not use \(node): this computer does not let you open the key."
     case .absent(let node): "There is no key at \(node)."
+    case .nobodyAnswers(let port): "No key answers on UDP port \(port) of this computer."
     case .framing(let fault): fault.message
     case .malformed(let what): "The key sent an answer that breaks the rules: \(what)."
     case .card(let error): error.message
@@ -81,6 +84,7 @@ public enum TransportError: NamedError, Hashable {
     case .busy, .inUse: "Close the other program, or unplug the key and plug it in again."
     case .notPermitted(let path): NodePermission.remedy(path)
     case .absent: "Plug the key in; sealkey list shows what is there."
+    case .nobodyAnswers(let port): "Start the simulator first, for example: sealkey virtual run --udp \(port)"
     case .framing(let fault): fault.next
     case .card(let error): error.next
     case .system: "Unplug the key, plug it in again and repeat."
@@ -98,7 +102,7 @@ public enum TransportError: NamedError, Hashable {
   public var kind: FaultKind {
     switch self {
     case .cancelled, .timedOut: .cancelled
-    case .absent: .noKey
+    case .absent, .nobodyAnswers: .noKey
     case .card(let error): error.kind
     default: .key
     }

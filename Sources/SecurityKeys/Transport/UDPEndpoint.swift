@@ -13,7 +13,10 @@ extension KeyEndpoint {
   ///   - replyPort: where it sends its reports, when that is a fixed port; nil when it answers whoever asked.
   public static func udp(port: UInt16, replyPort: UInt16? = nil) -> KeyEndpoint {
     let place = replyPort.map { "\(port):\($0)" } ?? "\(port)"
-    return reports(id: "udp:\(place)", name: "simulator on UDP \(place)", kindName: "udp", isSimulated: true) {
+    return reports(
+      id: "udp:\(place)", name: "simulator on UDP \(place)", kindName: "udp", isSimulated: true,
+      refusal: .nobodyAnswers(port: port)
+    ) {
       () throws(TransportError) in try loopbackSocket(port: port, replyPort: replyPort)
     }
   }
