@@ -195,11 +195,19 @@ struct CardReaderTests {
 
   @Test("what to do about a node without permission: the group that may, else a rule for this very key")
   func permission() {
-    let group = NodePermission.remedy(group: "plugdev", vendorID: 0x1050, productID: 0x0407)
+    var node = HIDNode(
+      path: "/dev/hidraw0", systemPath: "/sys/devices/pci0/usb1/1-1/1-1:1.0/0003:1050:0407.0001", descriptor: [])
+    node.setHIDID("0003:00001050:00000407")
+    let group = NodePermission.remedy(group: "plugdev", node: node)
     #expect(group.contains("usermod -aG plugdev"))
-    let rule = NodePermission.remedy(group: nil, vendorID: 0x1050, productID: 0x0407)
+    let rule = NodePermission.remedy(group: nil, node: node)
     #expect(rule.contains(#"SUBSYSTEM=="hidraw", ATTRS{idVendor}=="1050", ATTRS{idProduct}=="0407", TAG+="uaccess""#))
-    #expect(NodePermission.remedy(group: nil, vendorID: nil, productID: nil).contains(#"SUBSYSTEM=="hidraw", TAG"#))
+    // What hangs on no USB bus has none of its attributes.
+    node.systemPath = "/sys/devices/virtual/misc/uhid/0003:1050:0407.0001"
+    #expect(
+      NodePermission.remedy(group: nil, node: node).contains(
+        #"SUBSYSTEM=="hidraw", KERNELS=="0003:1050:0407.*", TAG+="uaccess""#))
+    #expect(NodePermission.remedy(group: nil, node: nil).contains(#"SUBSYSTEM=="hidraw", TAG"#))
     let error = TransportError.notPermitted(path: "/dev/hidraw-none")
     #expect(error.next.contains("/etc/udev/rules.d/"))
   }

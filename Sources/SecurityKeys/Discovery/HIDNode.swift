@@ -52,6 +52,13 @@ public struct HIDNode: Sendable, Hashable {
     }
   }
 
+  /// Whether it hangs on a USB bus, a real one or one that the kernel made up.
+  public var isOnUSB: Bool {
+    systemPath.split(separator: "/").contains {
+      $0.hasPrefix("usb") && $0.dropFirst(3).allSatisfy(\.isNumber) && $0 != "usb"
+    }
+  }
+
   /// What to call it: USB strings, then HID_NAME, then what the table of models says, then the numbers.
   public var name: String {
     let made = Self.cleaned(manufacturer)

@@ -10,6 +10,9 @@ enum KnownModels {
       ?? makers[vendorID].map { "\($0) \(HIDNode.hex(productID))" }
   }
 
+  /// Every vendor number in the tables.
+  static var vendors: Set<UInt16> { Set(makers.keys).union(models.keys.map { UInt16($0 >> 16) }) }
+
   private static let makers: [UInt16: String] = [
     0x096E: "Feitian", 0x1050: "Yubico", 0x18D1: "Google", 0x1A44: "VASCO", 0x1E0D: "Neowave", 0x1EA8: "Excelsecu",
     0x24DC: "JaCarta", 0x2581: "Plug-up", 0x2ABE: "Bluink", 0x2C97: "Ledger", 0x2CCF: "Hypersecu", 0x311F: "TrustKey",

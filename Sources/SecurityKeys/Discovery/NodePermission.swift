@@ -14,16 +14,28 @@ public enum NodePermission {
     let node = SystemNodes.all().first { $0.path == path }
     return remedy(
       group: isThere && status.st_mode & 0o060 == 0o060 && status.st_gid != 0 ? groupName(status.st_gid) : nil,
-      vendorID: node?.vendorID, productID: node?.productID)
+      node: node)
   }
 
-  static func remedy(group: String?, vendorID: UInt16?, productID: UInt16?) -> String {
+  static func remedy(group: String?, node: HIDNode?) -> String {
     if let group { return "Join the group that may: sudo usermod -aG \(group) $USER, then log in again." }
-    let numbers = [("idVendor", vendorID), ("idProduct", productID)].compactMap { name, number in
-      number.map { "ATTRS{\(name)}==\"\(HIDNode.hex($0))\", " }
+    return "Put this line into /etc/udev/rules.d/70-security-key.rules and plug the key in again: \(rule(node))"
+  }
+
+  /// The udev rule that lets whoever sits at this computer use the key.
+  public static func rule(_ node: HIDNode?) -> String {
+    var matches: [String] = []
+    // Only what hangs on the USB bus has USB's attributes. The HID device is there for all: its name in the kernel begins
+    // with bus, vendor and product.
+    if let node, let vendor = node.vendorID, let product = node.productID {
+      if node.isOnUSB {
+        matches = ["ATTRS{idVendor}==\"\(HIDNode.hex(vendor))\"", "ATTRS{idProduct}==\"\(HIDNode.hex(product))\""]
+      } else {
+        let name = [node.bus ?? 3, vendor, product].map { HIDNode.hex($0).uppercased() }.joined(separator: ":")
+        matches = ["KERNELS==\"\(name).*\""]
+      }
     }
-    return "Put this line into /etc/udev/rules.d/70-security-key.rules and plug the key in again: "
-      + "SUBSYSTEM==\"hidraw\", \(numbers.joined())TAG+=\"uaccess\""
+    return (["SUBSYSTEM==\"hidraw\""] + matches + ["TAG+=\"uaccess\""]).joined(separator: ", ")
   }
 
   private static func groupName(_ id: gid_t) -> String {
