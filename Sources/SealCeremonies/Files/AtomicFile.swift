@@ -7,11 +7,23 @@ import Glibc
 
 /// Whole files, read with a limit and written so that a reader finds the old one or the new one and never a third.
 public enum AtomicFile {
-  /// Reads at most `limit` bytes.
+  /// Reads at most `limit` bytes of a regular file. Anything else is refused: a pipe that nobody writes to would hold the
+  /// program for ever, and reading a device can do things.
   /// - Throws: ``FileError``.
   public static func read(_ path: String, limit: Int = 16 << 20) throws(FileError) -> [UInt8] {
+    if path == "/dev/stdin" { return try readStandardInput(limit: limit) }
     let descriptor = try openForReading(path)
     defer { close(descriptor) }
+    return try read(descriptor, path, limit)
+  }
+
+  /// Reads the standard input to its end, whatever it is.
+  /// - Throws: ``FileError``.
+  public static func readStandardInput(limit: Int = 16 << 20) throws(FileError) -> [UInt8] {
+    try read(0, "The standard input", limit)
+  }
+
+  private static func read(_ descriptor: Int32, _ path: String, _ limit: Int) throws(FileError) -> [UInt8] {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     while true {
@@ -84,10 +96,19 @@ public enum AtomicFile {
   }
 
   /// Whether a file of that name, there already or not, could be replaced now.
-  /// - Throws: ``FileError``: `isDirectory`, or `unwritable` when the folder is not there or not writable.
+  /// - Throws: ``FileError``: `isDirectory`, `notRegular`, or `unwritable` when the folder is not there or not writable.
   public static func checkCanReplace(_ path: String) throws(FileError) {
     var status = stat()
-    if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { throw .isDirectory(path: path) }
+    if stat(path, &status) == 0 {
+      try checkRegular(status, path)
+      // A link there stands for something else, /dev/stdout for one, and would be replaced by a file.
+      var link = stat()
+      if path.hasPrefix("/dev/") || path.hasPrefix("/proc/"), lstat(path, &link) == 0,
+        link.st_mode & S_IFMT == S_IFLNK
+      {
+        throw .notRegular(path: path)
+      }
+    }
     try checkFolder(of: path)
   }
 
@@ -155,11 +176,33 @@ public enum AtomicFile {
   }
 
   private static func openForReading(_ path: String) throws(FileError) -> Int32 {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    // Not blocking: to open a pipe is to wait for its writer.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else {
-      throw errno == ENOENT ? .notFound(path: path) : .unreadable(path: path, errno: errno)
+      switch errno {
+      case ENOENT: throw .notFound(path: path)
+      // A socket, or a device with nothing behind it.
+      case ENXIO, ENODEV: throw .notRegular(path: path)
+      default: throw .unreadable(path: path, errno: errno)
+      }
     }
-    return descriptor
+    do throws(FileError) {
+      var status = stat()
+      guard fstat(descriptor, &status) == 0 else { throw .unreadable(path: path, errno: errno) }
+      try checkRegular(status, path)
+      return descriptor
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
+  private static func checkRegular(_ status: stat, _ path: String) throws(FileError) {
+    switch status.st_mode & S_IFMT {
+    case S_IFREG: return
+    case S_IFDIR: throw .isDirectory(path: path)
+    default: throw .notRegular(path: path)
+    }
   }
 
   private static func directory(of path: String) -> String {

@@ -11,6 +11,8 @@ public enum FileError: NamedError, Hashable {
   case notFound(path: String)
   /// It is a directory.
   case isDirectory(path: String)
+  /// It is a pipe, a device or a socket.
+  case notRegular(path: String)
   /// It may not be read.
   case unreadable(path: String, errno: Int32)
   /// It could not be written.
@@ -26,6 +28,7 @@ public enum FileError: NamedError, Hashable {
     switch self {
     case .notFound: "fileNotFound"
     case .isDirectory: "isDirectory"
+    case .notRegular: "notARegularFile"
     case .unreadable: "fileUnreadable"
     case .unwritable: "fileUnwritable"
     case .tooLarge: "fileTooLarge"
@@ -38,6 +41,7 @@ public enum FileError: NamedError, Hashable {
     switch self {
     case .notFound(let path): "There is no file \(path)."
     case .isDirectory(let path): "\(path) is a directory, not a file."
+    case .notRegular(let path): "\(path) is no ordinary file, but a pipe, a device or a socket."
     case .unreadable(let path, let code): "\(path) cannot be read: \(String(cString: strerror(code)))."
     case .unwritable(let path, let code): "\(path) cannot be written: \(String(cString: strerror(code)))."
     case .tooLarge(let path, let limit): "\(path) is larger than \(limit) bytes, so it cannot be what it should be."
@@ -49,6 +53,7 @@ public enum FileError: NamedError, Hashable {
   public var next: String {
     switch self {
     case .notFound, .isDirectory: "Check the name and try again."
+    case .notRegular: "Put the bytes into a file first, and name that."
     case .unreadable: "Check who may read the file, then try again."
     case .unwritable: "Check that the folder exists, that you may write there and that the disk has room."
     case .tooLarge: "Check that this is the right file."
