@@ -89,7 +89,9 @@ def all_runs(program, house):
         if "publicKey" in asked:
             (folder / "answer.json").write_text(json.dumps(answer(asked["publicKey"])))
             run("import", folder / "answer.json", "--pending", folder / "pending", *key)
+        run("doctor", *key)
         run("pin", "set", *key, pin="2468\n2468\n")
+        run("pin", "status", *key)
         run("pin", "change", *key, pin="2468\n1357\n1357\n")
         run("passkeys", "list", *key, pin="1357\n")
         run("settings", "require-pin-change", "--yes", *key, pin="1357\n")

@@ -17,7 +17,7 @@ function __sealkey_operands
     end
     switch $token
       case '--*=*'
-      case --also --capsule --card --challenge --claim --data-dir --device --device-public-key --dir --display-name --epoch --estate --fault --friend --giver --handshake --head --identity --into --item --kem-bundle --key --label --lift --lock --me --metadata --model --name --new-key --new-pin-fd --out --owner-key --page --pending --people --photo --pin-fd --practice --public-key --receiver --repeat --root --runs --serial --sheet --stage --store --tester --timeout --timestamp-pin --udp --virtual-touch --vpcd
+      case --also --capsule --card --challenge --claim --data-dir --device --device-public-key --dir --display-name --epoch --estate --fault --friend --giver --handshake --head --identity --into --item --kem-bundle --key --label --last-sign --lift --lock --me --metadata --model --name --new-key --new-pin-fd --out --owner-key --pending --people --photo --pin-fd --pinentry --practice --public-key --receiver --repeat --runs --serial --sheet --stage --store --tester --timeout --timestamp-pin --udp --virtual-touch --vpcd
         set skips 1
       case '-*'
       case '*'
@@ -85,6 +85,7 @@ function __sealkey_commands
   printf '%s\t%s\n' fingerprints 'The fingerprints that a key knows: list, add, rename or remove them.'
   printf '%s\t%s\n' settings 'A key\'s own settings: show them, or change one. Each is explained before it is changed.'
   printf '%s\t%s\n' matrix 'Measure a key for the interop matrix, and keep the matrix.'
+  printf '%s\t%s\n' doctor 'Look for whatever stands between you and your keys, and say what to do about it.'
   printf '%s\t%s\n' demo 'Do the whole job on the built-in virtual key: register, endorse, tap, verify.'
   printf '%s\t%s\n' virtual 'Host the built-in virtual key for other programs.'
   printf '%s\t%s\n' help 'Say how a command is used, or explain a topic.'
@@ -97,6 +98,7 @@ complete -c sealkey -l json -d 'print one JSON object'
 complete -c sealkey -l quiet -d 'say nothing but results and errors'
 complete -c sealkey -l timeout -x -d 'how long to wait for a touch (30)'
 complete -c sealkey -l pin-fd -x -d 'read the PIN from file descriptor N, up to a line end'
+complete -c sealkey -l pinentry -x -d 'ask for the PIN with this pinentry program (without a terminal: the system\'s own)'
 complete -c sealkey -l last-tries -d 'try a PIN even when three tries or fewer are left'
 complete -c sealkey -l virtual-touch -x -a 'auto prompt' -d 'who touches the virtual key: auto, prompt or milliseconds (auto)'
 complete -c sealkey -l data-dir -x -a '(__fish_complete_directories)' -d 'where this computer\'s files are kept'
@@ -159,6 +161,7 @@ complete -c sealkey -n '__sealkey_in tap' -l owner-key -x -d 'the owner\'s root 
 complete -c sealkey -n '__sealkey_in tap' -l no-uv -d 'do not ask for the PIN where the key does not insist'
 complete -c sealkey -n '__sealkey_in tap' -l claim -x -d 'the claim\'s id (with a record: the current one)'
 complete -c sealkey -n '__sealkey_in tap' -l use-record-times -d 'take a claim that carries a trusted timestamp at that time, although this computer saw it later'
+complete -c sealkey -n '__sealkey_in tap' -l last-sign -x -d 'the time of the owner\'s last sign as it was shown to you, or none: answers the question about it'
 complete -c sealkey -n '__sealkey_in tap' -l estate -x -d 'without a record: the estate\'s id'
 complete -c sealkey -n '__sealkey_in tap' -l epoch -x -d 'without a record: the epoch\'s number'
 complete -c sealkey -n '__sealkey_in tap' -l head -x -d 'without a record: digest of its newest event, 32 bytes or nothing'
@@ -312,10 +315,10 @@ complete -c sealkey -n '__sealkey_in matrix run' -l finish -d 'end a run that wa
 complete -c sealkey -n '__sealkey_in matrix' -l runs -x -a '(__fish_complete_directories)' -d 'the records of real keys (matrix/runs)'
 complete -c sealkey -n '__sealkey_in matrix' -l practice -x -a '(__fish_complete_directories)' -d 'where runs of virtual keys go (matrix/practice)'
 complete -c sealkey -n '__sealkey_in matrix report atlas' -l out -rF -d 'where the page goes'
-complete -c sealkey -n '__sealkey_in matrix atlas' -l page -rF -d 'write the atlas as a page for a browser, too'
-complete -c sealkey -n '__sealkey_in matrix atlas verify' -l metadata -rF -d 'the FIDO Metadata Service\'s signed BLOB, or its decoded payload'
-complete -c sealkey -n '__sealkey_in matrix atlas verify' -l root -rF -d 'the DER certificate that the BLOB\'s signer leads to, instead of FIDO\'s'
-complete -c sealkey -n '__sealkey_in matrix atlas verify' -l expired-ok -d 'take metadata whose time is over'
+complete -c sealkey -n '__sealkey_in matrix atlas verify' -l metadata -rF -d 'the decoded payload of the FIDO Metadata Service'
+complete -c sealkey -n '__sealkey_in matrix atlas' -l expired-ok -d 'take metadata whose time is over'
+
+complete -c sealkey -n '__sealkey_at 0' -a doctor -d 'Look for whatever stands between you and your keys, and say what to do about it.'
 
 complete -c sealkey -n '__sealkey_at 0' -a demo -d 'Do the whole job on the built-in virtual key: register, endorse, tap, verify.'
 complete -c sealkey -n '__sealkey_in demo' -l dir -x -a '(__fish_complete_directories)' -d 'where to put the files (sealkey-demo)'

@@ -5,10 +5,11 @@
 #ifndef CPROCESS_SHIM_H
 #define CPROCESS_SHIM_H
 
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-/* prctl takes variable arguments and the limits are an enum behind macros: neither reaches Swift. */
+/* prctl and ioctl take variable arguments and the limits are an enum behind macros: neither reaches Swift. */
 
 /* No core dumps, and nobody but root in this process's memory. */
 static inline void cprocess_keep_private(void) {
@@ -23,6 +24,21 @@ static inline void cprocess_raise_locked_memory(void) {
   if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0) {
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_MEMLOCK, &limit);
+  }
+}
+
+/* Columns of a terminal; 0 when it does not say. */
+static inline int cprocess_columns(int descriptor) {
+  struct winsize size;
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* Raises the number of descriptors that may be open to what is allowed, 1024 at most. */
+static inline void cprocess_raise_descriptors(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 1024) {
+    limit.rlim_cur = limit.rlim_max < 1024 ? limit.rlim_max : 1024;
+    setrlimit(RLIMIT_NOFILE, &limit);
   }
 }
 

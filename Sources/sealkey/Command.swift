@@ -39,6 +39,8 @@ struct Command: Sendable {
     OptionSpec("timeout", "SECONDS", "how long to wait for a touch (30)"),
     OptionSpec("pin-fd", "N", "read the PIN from file descriptor N, up to a line end"),
     OptionSpec("passphrase-fd", "N", "read a device's passphrase from file descriptor N, up to a line end"),
+    OptionSpec(
+      "pinentry", "PROGRAM", "ask for the PIN with this pinentry program (without a terminal: the system's own)"),
     OptionSpec("last-tries", nil, "try a PIN even when three tries or fewer are left"),
     OptionSpec(
       "virtual-touch", "HOW", "who touches the virtual key: auto, prompt or milliseconds (auto)",
@@ -56,7 +58,7 @@ struct Command: Sendable {
     .capsule, .verify, .inspect, .commitment,
     .directory, .store, .device,
     .pin, .passkeys, .fingerprints, .settings,
-    .matrix, .demo, .virtual, .helping,
+    .matrix, .doctor, .demo, .virtual, .helping,
   ]
 
   /// How it is used.
@@ -100,11 +102,11 @@ struct Command: Sendable {
 
 /// What a verb gives back.
 struct Outcome: Sendable {
-  /// For a person, or JSON text as it is in a file.
+  /// For a person; or, when ``isDocument``, a file's own text.
   var text: String
   /// For a program.
   var json: JSONValue
   var code: Int32 = 0
-  /// The text is JSON: what could steer a terminal is escaped in it, and not replaced.
-  var isJSONText = false
+  /// Whether the text is a file's own, JSON that another program may read: nothing in it is changed.
+  var isDocument = false
 }

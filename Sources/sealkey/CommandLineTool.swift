@@ -12,60 +12,53 @@ enum CommandLineTool {
   static let version = "0.1.0"
 
   static func run(_ arguments: [String]) async -> Int32 {
-    // Known before anything is parsed, so that a usage error is JSON too when it should be.
-    let wantsJSON = arguments.prefix { $0 != "--" }.contains("--json")
     do {
       let front = try ParsedOptions(arguments, Command.globals + [OptionSpec("version", nil, "")], stopsAtOperand: true)
       if front.has("version") {
-        Console.out("sealkey \(version)")
-        return 0
+        return try finish(
+          Outcome(text: "sealkey \(version)", json: .object([("version", .string(version))])), arguments)
       }
       guard let verb = front.operands.first else {
         guard front.has("help") else { throw UsageError.noVerb }
-        Console.out(Command.overview)
-        return 0
+        return try finish(Outcome(text: Command.overview, json: Command.table), arguments)
       }
       if verb == Completion.verb { return Completion.print(Array(front.operands.dropFirst())) }
       guard let command = Command.all.first(where: { $0.name == verb }) else { throw UsageError.unknownVerb(verb) }
       var options = try ParsedOptions(Array(front.operands.dropFirst()), command.options + Command.globals)
       options.inherit(front)
-      if options.has("help") {
-        Console.out(command.help)
-        return 0
-      }
+      if options.has("help") { return try finish(Outcome(text: command.help, json: command.json), arguments) }
       try command.check(options)
       try OutputFiles.check(options)
       let invocation = try Invocation(options)
-      let outcome = invocation.losses.told(in: try await command.run(invocation))
-      if wantsJSON {
-        Console.out(
-          String(decoding: JSONWriter.write(outcome.json, .init(escapesSlashes: false)), as: UTF8.self)
-            .escapedForTerminal)
-      } else if !outcome.text.isEmpty {
-        Console.out(outcome.isJSONText ? outcome.text.escapedForTerminal : outcome.text.printableLines)
-      }
-      guard !Console.hasLost else { throw ResultLost() }
-      return outcome.code
+      return try finish(invocation.losses.told(in: try await command.run(invocation)), arguments)
     } catch {
-      return fail(error, wantsJSON)
+      return fail(error, arguments)
     }
   }
 
-  private static func fail(_ error: any Error, _ wantsJSON: Bool) -> Int32 {
+  /// Known before anything is parsed, so that a usage error is JSON too when it should be.
+  private static func wantsJSON(_ arguments: [String]) -> Bool {
+    arguments.prefix { $0 != "--" }.contains("--json")
+  }
+
+  /// Prints a result.
+  private static func finish(_ outcome: Outcome, _ arguments: [String]) throws(ResultLost) -> Int32 {
+    if wantsJSON(arguments) {
+      Console.out(outcome.json)
+    } else if !outcome.text.isEmpty {
+      if outcome.isDocument { Console.document(outcome.text) } else { Console.out(outcome.text) }
+    }
+    guard !Console.hasLost else { throw ResultLost() }
+    return outcome.code
+  }
+
+  /// Says what went wrong.
+  /// - Returns: the exit code.
+  static func fail(_ error: any Error, _ arguments: [String]) -> Int32 {
     let named: any NamedError =
       (error as? any NamedError) ?? (error is CancellationError ? Interrupted() : Unexpected("\(error)"))
-    if wantsJSON {
-      let json: JSONValue = .object([
-        (
-          "error",
-          .object([
-            ("name", .string(named.name)), ("message", .string(named.message)), ("next", .string(named.next)),
-            ("status", named.status.map { .int($0) }), ("offset", named.offset.map { .int($0) }),
-          ])
-        )
-      ])
-      Console.out(
-        String(decoding: JSONWriter.write(json, .init(escapesSlashes: false)), as: UTF8.self).escapedForTerminal)
+    if wantsJSON(arguments) {
+      Console.out(.object([("error", named.json)]))
     } else {
       var line = "sealkey: \(named.message)"
       if let offset = named.offset { line += " (at byte \(offset))" }

@@ -49,7 +49,8 @@ extension Command {
     return Outcome(text: command.help, json: command.json)
   }
 
-  private static var table: JSONValue {
+  /// All of it.
+  static var table: JSONValue {
     .object([
       ("program", .string("sealkey")), ("version", .string(CommandLineTool.version)),
       ("commands", .array(all.map(\.json))), ("options", .array(globals.map(\.json))),
@@ -61,7 +62,8 @@ extension Command {
     ])
   }
 
-  private var json: JSONValue {
+  /// One command of it.
+  var json: JSONValue {
     .object([
       ("name", .string(name)), ("summary", .string(summary)), ("operands", .array(operands.map { .string($0) })),
       ("options", .array(options.map(\.json))), ("examples", .array(examples.map { .string($0) })),

@@ -8,18 +8,29 @@ import WebAuthnCore
 
 /// Questions to a person, on the terminal and nowhere else.
 enum Confirmation {
-  /// Asks for a word. `isAnsweredByYes` is for questions that say so.
+  /// Explains, then asks for a word. The explanation is always given; only the question can be answered by `--yes`, and
+  /// says so when it is one that can.
+  /// - Parameter lines: the explanation, and the question as its last line.
   /// - Throws: ``ConfirmationError``.
   static func ask(
     _ lines: [String], word: String, _ invocation: Invocation, isAnsweredByYes: Bool
   ) throws(ConfirmationError) {
-    if isAnsweredByYes, invocation.options.has("yes") { return }
+    if isAnsweredByYes, invocation.options.has("yes") {
+      for line in lines.dropLast() { invocation.say(line) }
+      return
+    }
     let answer: SecretBytes
     do {
       let terminal = try Terminal()
-      terminal.write(lines.map(\.printable).joined(separator: "\n") + "\n> ")
+      let hint = isAnsweredByYes ? " (--yes answers this.)" : ""
+      terminal.write(lines.joined(separator: "\n") + "\(hint)\n> ")
       answer = try terminal.line(limit: 64, hidden: false)
-    } catch { throw error == .absent ? .nobodyToAsk : .notConfirmed }
+    } catch {
+      guard error == .absent else { throw .notConfirmed }
+      // Whoever reads the words elsewhere must know what would have been asked.
+      for line in lines.dropLast() { invocation.say(line) }
+      throw .nobodyToAsk
+    }
     guard answer.isEqual(to: SecretBytes(Array(word.utf8))) else { throw .notConfirmed }
   }
 
@@ -43,7 +54,7 @@ enum ConfirmationError: NamedError, Hashable {
   }
   var next: String {
     self == .nobodyToAsk
-      ? "Run it in a terminal; or, where --help says so, add --yes when you have made sure."
+      ? "Run it in a terminal; or give the option that answers the question, when you have made sure (see --help)."
       : "Begin again when you are sure."
   }
   var kind: FaultKind { .refused }

@@ -3,6 +3,7 @@
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 import CProcess
+import CryptoCore
 import Glibc
 
 /// What the process gives up before it touches a secret.
@@ -17,6 +18,7 @@ enum Hardening {
       if !(0...2).contains(descriptor) { break }
     }
     cprocess_keep_private()
+    cprocess_raise_descriptors()
     cprocess_raise_locked_memory()
     // libfido2 prints every frame when this is set, PIN blocks and hmac-secret among them.
     if getenv("FIDO_DEBUG") != nil {
@@ -25,4 +27,28 @@ enum Hardening {
     }
     umask(0o077)
   }
+
+  /// How many descriptors a run may need at the same time: several keys, the store's locks, the runtime's own.
+  static let descriptorsNeeded = 32
+
+  /// Whether so many can be opened now. Without them the Swift runtime ends the process with a signal, in the middle of an
+  /// act, so it is found out first.
+  static func hasDescriptors() -> Bool {
+    var opened: [Int32] = []
+    defer { for descriptor in opened { close(descriptor) } }
+    while opened.count < descriptorsNeeded {
+      let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { return false }
+      opened.append(descriptor)
+    }
+    return true
+  }
+}
+
+/// So few files may be open that nothing can be done.
+struct TooFewDescriptors: NamedError {
+  let name = "tooFewDescriptors"
+  let message = "So few files may be open at the same time that sealkey cannot work."
+  let next = "Allow \(Hardening.descriptorsNeeded + 8) or more: ulimit -n 256"
+  let kind = FaultKind.file
 }

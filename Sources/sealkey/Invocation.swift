@@ -131,7 +131,7 @@ struct Invocation: Sendable {
     }
     for line in summary { say(line) }
     if artefact.isSimulated { say("Simulated: a virtual key made this. It is no real key's word.") }
-    return Outcome(text: text, json: .object(json), isJSONText: isOut)
+    return Outcome(text: text, json: .object(json), isDocument: isOut)
   }
 
   /// A capsule from a file.

@@ -20,12 +20,12 @@ extension Invocation {
   ) async throws -> R {
     try await withEndpoint { endpoint, host in
       defer { host?.stop() }
-      return try await use(endpoint, touches, before, rememberedPIN(), body)
+      return try await use(endpoint, Act(touches: touches, done: before), rememberedPIN(), body)
     }
   }
 
-  /// Uses a key, closes it, opens the same one again and uses it once more, for the last of its touches. The PIN is asked
-  /// for once.
+  /// Uses a key, closes it, opens the same one again and uses it once more. The PIN is asked for once.
+  /// - Parameter touches: of both uses together; the second takes one.
   func withKeyTwice<A: Sendable, B: Sendable>(
     touches: Int, _ first: @Sendable (KeySession) async throws -> A,
     then second: @Sendable (A, KeySession) async throws -> B
@@ -34,7 +34,7 @@ extension Invocation {
       let pin = rememberedPIN()
       let made: A
       do {
-        made = try await use(endpoint, touches, 0, pin) { _, session in try await first(session) }
+        made = try await use(endpoint, Act(touches: touches), pin) { _, session in try await first(session) }
         host?.stop()
       } catch {
         host?.stop()
@@ -43,7 +43,9 @@ extension Invocation {
       // The virtual key is unplugged and plugged in again; any other is where it was.
       let (again, secondHost) = try host.map { try replugged($0) } ?? (endpoint, nil)
       defer { secondHost?.stop() }
-      return try await use(again, touches, touches - 1, pin) { _, session in try await second(made, session) }
+      return try await use(again, Act(touches: touches, done: touches - 1), pin) { _, session in
+        try await second(made, session)
+      }
     }
   }
 
@@ -63,20 +65,29 @@ extension Invocation {
     }
   }
 
+  /// Touches that a command takes, and how many of them were asked for before the key was opened again.
+  private struct Act {
+    let touches: Int
+    var done = 0
+  }
+
   /// The PIN, asked for at most once in this run.
   func rememberedPIN() -> PINProvider {
-    let memory = RememberedPIN(PINEntry.provider(pinDescriptor, isQuiet: isQuiet))
+    let memory = RememberedPIN(PINEntry.provider(pinWay(pinDescriptor)))
     return { request in try await memory.ask(request) }
   }
 
   private func use<R: Sendable>(
-    _ endpoint: KeyEndpoint, _ touches: Int, _ before: Int, _ pin: @escaping PINProvider,
+    _ endpoint: KeyEndpoint, _ act: Act, _ pin: @escaping PINProvider,
     _ body: @Sendable (SecurityKey, KeySession) async throws -> R
   ) async throws -> R {
     let key = SecurityKey(
       endpoint, timings: timings, pinTriesFloor: options.has("last-tries") ? 0 : 3,
-      hints: StoredHints(dataDirectory: dataDirectory))
-    let conversation = Task { await converse(key, touches, before) }
+      asksAgain: pinWay(pinDescriptor).isInteractive, hints: StoredHints(dataDirectory: dataDirectory))
+    let isOneOfSeveral = KeyDiscovery.list().count > 1
+    let talk = Conversation(
+      touches: act.touches, done: act.done, keyName: isOneOfSeveral ? endpoint.name : nil, patience: timings.touch)
+    let conversation = Task { await converse(key, talk) }
     do {
       let result = try await body(key, KeySession(key, pin: pin))
       await key.close()
@@ -90,41 +101,14 @@ extension Invocation {
   }
 
   /// Says what the key wants, when it wants it.
-  private func converse(_ key: SecurityKey, _ touches: Int, _ before: Int) async {
-    var asked = false
-    // A finger on the sensor is no touch of its own.
-    var enrols = false
-    var act = before
-    var told = Int64.min
+  private func converse(_ key: SecurityKey, _ talk: Conversation) async {
+    var talk = talk
     for await event in key.events {
-      switch event {
-      case .touchNeeded where !asked && !enrols:
-        asked = true
-        act += 1
-        let which = touches > 1 ? " (touch \(act) of \(touches))" : ""
-        say("Touch the key now\(which).")
-      case .userVerificationNeeded(let left):
-        say(
-          left.map { "Not recognised. Put your finger on the key again, \($0) tries left." }
-            ?? "Put your finger on the key now.")
-      case .probing(let done, let total):
-        // Once a second is news enough.
-        var now = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &now)
-        guard Int64(now.tv_sec) > told else { continue }
-        told = Int64(now.tv_sec)
-        say("Looking for the right credential: \(done) of \(total).")
-      case .cardNeeded(let reader): say("Lay the key on \(reader ?? "a card reader") now.")
-      case .tapAgainNeeded(let reader): say("Lift the key off \(reader) and lay it on again.")
-      case .sampleNeeded(let remaining, let problem):
-        enrols = true
-        let trouble = problem.map { "\($0.message) " } ?? ""
-        say(
-          remaining == 0
-            ? "Put the finger on the key's sensor and lift it again."
-            : "\(trouble)Again, \(remaining) more \(remaining == 1 ? "time" : "times").")
-      case .finished: (asked, enrols) = (false, false)
-      default: break
+      var now = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &now)
+      for line in talk.lines(about: event, at: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000) {
+        say(line.text)
+        if line.wantsThePerson, !isQuiet { Desktop.notify(line.text) }
       }
     }
   }
@@ -153,9 +137,11 @@ extension Invocation {
   /// Among several keys, the one that is touched.
   func touched(_ keys: [FoundKey], to verb: String) async throws -> (FoundKey, others: Task<Void, Never>) {
     let readers = keys.contains { $0.kindName == "pcsc" }
-    say(
+    let call =
       "There are several keys. Touch the one you want to \(verb)"
-        + (readers ? ", or lay it on a card reader; lift it first if it lies there." : "."))
+      + (readers ? ", or lay it on a card reader; lift it first if it lies there." : ".")
+    say(call)
+    if !isQuiet { Desktop.notify(call) }
     do {
       let chosen = try await KeyChoice.touched(
         among: keys.map { $0.endpoint() }, timings: timings, pinTriesFloor: options.has("last-tries") ? 0 : 3)

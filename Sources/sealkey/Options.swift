@@ -110,6 +110,7 @@ enum UsageError: NamedError, Hashable {
   case needlessValue(String)
   case repeatedOption(String)
   case missingOption(String)
+  case missingOneOf([String])
   case conflict(String, String)
   case badValue(option: String, value: String, wanted: String)
   case optionOfAnotherWord(String, command: String)
@@ -124,7 +125,7 @@ enum UsageError: NamedError, Hashable {
     case .missingValue: "missingValue"
     case .needlessValue: "needlessValue"
     case .repeatedOption: "repeatedOption"
-    case .missingOption: "missingOption"
+    case .missingOption, .missingOneOf: "missingOption"
     case .conflict: "conflictingOptions"
     case .badValue: "badValue"
     case .optionOfAnotherWord: "unknownOption"
@@ -142,6 +143,8 @@ enum UsageError: NamedError, Hashable {
     case .needlessValue(let option): "The option --\(option) takes no value."
     case .repeatedOption(let option): "The option --\(option) was given twice."
     case .missingOption(let option): "The option --\(option) is missing."
+    case .missingOneOf(let options):
+      "One of " + options.map { "--\($0)" }.joined(separator: ", ") + " is needed."
     case .conflict(let a, let b): "--\(a) and --\(b) cannot be given together."
     case .badValue(let option, let value, let wanted): "'\(value)' is not right for \(option): it takes \(wanted)."
     case .optionOfAnotherWord(let option, let command): "The option --\(option) does not go with '\(command)'."

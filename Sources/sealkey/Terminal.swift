@@ -23,7 +23,17 @@ struct Terminal: ~Copyable {
 
   deinit { close(descriptor) }
 
-  func write(_ text: String) { Console.write(descriptor, Array(text.printableLines.utf8)) }
+  /// Whether there is one.
+  static var isThere: Bool {
+    do {
+      _ = try Terminal()
+      return true
+    } catch { return false }
+  }
+
+  func write(_ text: String) {
+    Console.write(descriptor, Array(TerminalText(descriptor: descriptor).shown(text, wraps: true).utf8))
+  }
 
   /// One line, at most `limit` bytes of it and without its end, into locked memory. What was typed ahead was not meant as an
   /// answer and is dropped. Hidden: not shown, and the terminal is as before afterwards, whatever happens.

@@ -5,10 +5,10 @@
 import Glibc
 
 Hardening.apply()
+let words = Array(CommandLine.arguments.dropFirst())
+guard Hardening.hasDescriptors() else { exit(CommandLineTool.fail(TooFewDescriptors(), words)) }
 let interrupts = Interrupts()
 // The first thread waits here. A main that awaits would end it instead, and what watches memory from outside (valgrind)
 // does not survive that.
-Task.detached {
-  exit(await interrupts.run { await CommandLineTool.run(Array(CommandLine.arguments.dropFirst())) })
-}
+Task.detached { exit(await interrupts.run { await CommandLineTool.run(words) }) }
 while true { pause() }

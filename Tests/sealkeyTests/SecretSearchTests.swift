@@ -66,6 +66,37 @@ import WebAuthnCore
     }
   }
 
+  @Test(
+    "a PIN that came from a pinentry program is gone as well",
+    .enabled(if: Pace.factor == 1, "not under a sanitizer"),
+    .enabled(if: hasGDB || Program.isCI, "gdb is not installed, or may not trace"))
+  func nothingIsLeftOfPinentry() async throws {
+    let folder = try TemporaryFolder()
+    let virtual = try VirtualAuthenticator()
+    try await plugged(virtual) { key, _ in try await key.setPIN(SecretBytes(Array(Self.pin.utf8))) }
+    let host = try VirtualKeyHost.udp(virtual)
+    let port = try #require(host.port)
+    let program = "\(folder.path)/../sealkey-pinentry-\(getpid())"
+    let script = "while read -r l; do case $l in GETPIN) echo 'D \(Self.pin)'; echo OK ;; *) echo OK ;; esac; done"
+    try AtomicFile.write(Array("#!/bin/sh\necho OK\n\(script)\n".utf8), to: program, mode: 0o700)
+    defer { unlink(program) }
+    let planted = Random.bytes(32)
+    let record = "\(folder.path)/eve.json"
+    let core = try dump(
+      ["register", "--name", "Eve", "--out", record, "--key", "udp:\(port)"], planting: planted, folder,
+      pinentry: program)
+    host.stop()
+    #expect(try Sealkey.exists(record), "the ceremony went through: \(core.out) \(core.err)")
+    #expect(Needle.all("planted", planted).contains { core.contains($0.bytes) })
+    for (name, secret) in [
+      ("PIN", Array(Self.pin.utf8)), ("hash", Array(SHA256.hash(Array(Self.pin.utf8)).prefix(16))),
+    ] {
+      for needle in Needle.all(name, secret) {
+        #expect(!core.contains(needle.bytes), "\(name) as \(needle.form) is in the memory")
+      }
+    }
+  }
+
   private func plugged<R: Sendable>(
     _ virtual: VirtualAuthenticator, _ body: (SecurityKey, KeySession) async throws -> R
   ) async throws -> R {
@@ -113,7 +144,10 @@ import WebAuthnCore
 
   // MARK: A core dump at the very end
 
-  private func dump(_ arguments: [String], planting secret: [UInt8], _ folder: TemporaryFolder) throws -> Core {
+  private func dump(_ arguments: [String], planting secret: [UInt8], _ folder: TemporaryFolder, pinentry: String? = nil)
+    throws
+    -> Core
+  {
     let path = "\(folder.path)/core"
     // gdb passes text on, so what is planted as text is text; the raw form goes in as escapes.
     func octal(_ bytes: [UInt8]) -> String {
@@ -136,7 +170,8 @@ import WebAuthnCore
     let pinFile = "\(folder.path)/../" + "sealkey-pin-\(getpid())"
     try AtomicFile.write(Array("\(Self.pin)\n".utf8), to: pinFile, mode: 0o600)
     defer { unlink(pinFile) }
-    let words = arguments + ["--data-dir", "\(folder.path)/data", "--pin-fd", "7"]
+    let words =
+      arguments + ["--data-dir", "\(folder.path)/data"] + (pinentry.map { ["--pinentry", $0] } ?? ["--pin-fd", "7"])
     let shell =
       "exec gdb --batch -nx " + commands.map { "-ex '\($0)'" }.joined(separator: " ")
       + " --args '\(Program.sealkey)' " + words.map { "'\($0)'" }.joined(separator: " ") + " 7< '\(pinFile)'"

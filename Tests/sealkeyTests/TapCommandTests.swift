@@ -2,6 +2,7 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+import SealFormats
 import TestSupport
 import Testing
 import WebAuthnCore
@@ -22,13 +23,20 @@ import WebAuthnCore
 
     func data(_ who: String) -> [String] { ["--key", "virtual", "--data-dir", "\(folder.path)/p/\(who)"] }
     func path(_ name: String) -> String { "\(folder.path)/\(name)" }
+
+    /// The option that says which sign of the owner's the person has looked at.
+    func seen() throws -> [String] {
+      let shown = try Sealkey.run(["capsule", "show", file] + data("karin"))
+      let epoch = try #require(shown.json["byFirstSight"]?["lastSignOfOwnerEpoch"]?.int)
+      return ["--last-sign", UTCText.format(Int64(epoch))]
+    }
   }
 
   @Test func twoTapsAuthorize() throws {
     let estate = try Estate("open")
     let first = try Sealkey.run(
-      ["tap", "--capsule", estate.file, "--out", estate.path("t1"), "--into", estate.path("e1"), "--yes"]
-        + estate.data("karin"))
+      ["tap", "--capsule", estate.file, "--out", estate.path("t1"), "--into", estate.path("e1")]
+        + estate.seen() + estate.data("karin"))
     #expect(first.code == 0, "\(first.json)\(first.err)")
     #expect(first.json["simulated"]?.bool == true)
     #expect(first.json["wraps"]?.array?.count == 1)
@@ -40,7 +48,7 @@ import WebAuthnCore
     // Whoever has only the old file still knows of the tap on the computer that made it.
     let again = try Sealkey.run(
       ["tap", "--capsule", estate.file, "--out", estate.path("t1b"), "--into", estate.path("e1b")]
-        + estate.data("karin"))
+        + estate.seen() + estate.data("karin"))
     #expect(again.code == 0, "\(again.json)\(again.err)")
     #expect(again.json["alreadyTapped"]?.bool == true)
     #expect(again.json["eventID"]?.string == first.json["eventID"]?.string)
@@ -52,14 +60,14 @@ import WebAuthnCore
       try JSONReader.parse(Array(Sealkey.text(estate.path(name)).utf8))["seal"]
     }
     #expect(try seal("t1")?["id"]?.string == seal("t1b")?["id"]?.string)
-    let shownAgain = try Sealkey.run(["tap", "--capsule", estate.file] + estate.data("karin"))
+    let shownAgain = try Sealkey.run(["tap", "--capsule", estate.file] + estate.seen() + estate.data("karin"))
     #expect(shownAgain.json["artefact"]?["seal"]?["id"]?.string == first.json["eventID"]?.string)
     let merged = try Sealkey.run(
       ["capsule", "merge", estate.file, "--out", estate.path("m")] + estate.data("karin"))
     #expect(merged.json["addedFromStore"]?.int == 1)
 
     let second = try Sealkey.run(
-      ["tap", "--capsule", estate.path("e1"), "--into", estate.path("e2"), "--yes"] + estate.data("ruth"))
+      ["tap", "--capsule", estate.path("e1"), "--into", estate.path("e2")] + estate.seen() + estate.data("ruth"))
     #expect(second.code == 0, "\(second.json)")
     #expect(second.json["artefact"]?["seal"]?["kind"]?.string == "authorization")
     let shown = try Sealkey.run(["capsule", "show", estate.path("e2")] + estate.data("david"))
@@ -82,8 +90,17 @@ import WebAuthnCore
     func run(_ arguments: [String], _ who: String = "karin") throws -> Sealkey.Run {
       try Sealkey.run(arguments + estate.data(who))
     }
-    // Nobody to ask.
-    #expect(try run(tap).error == "nobodyToAsk")
+    // Nobody to ask. --yes is no answer to a question about a sign of life; the explanation is given all the same.
+    for words in [[], ["--yes"]] {
+      let asked = try run(tap + words)
+      #expect(asked.error == "nobodyToAsk")
+      #expect(asked.code == 6)
+      #expect(asked.err.contains("days old: heartbeat"))
+      #expect(!asked.err.contains("Touch the key"))
+    }
+    let other = try run(tap + ["--last-sign", "2020-01-01T00:00:00Z"])
+    #expect(other.error == "lastSignDiffers")
+    #expect(other.code == 6)
     #expect(try run(tap + ["--yes", "--claim", "another"]).error == "notTheCurrentClaim")
     #expect(try run(tap + ["--yes", "--use-record-times"]).error == "claimTimeUnproven")
     #expect(try run(tap + ["--yes", "--estate", "x"]).error == "conflictingOptions")
@@ -109,7 +126,7 @@ import WebAuthnCore
     #expect(try run(tap + ["--yes"] + wrong).error == "publicKeyChanged")
     // The wrong key in the port: nothing is kept of it.
     let mixed = try Sealkey.run(
-      tap + ["--yes", "--data-dir", "\(estate.folder.path)/p/karin", "--key", "virtual:final"])
+      tap + estate.seen() + ["--data-dir", "\(estate.folder.path)/p/karin", "--key", "virtual:final"])
     #expect(mixed.error == "notOnThisKey")
     let shown = try run(["capsule", "show", estate.file])
     #expect(shown.json["byFirstSight"]?["taps"]?.array?.count == 0)

@@ -37,7 +37,7 @@ public struct Explanation: Sendable {
       Field(offset: range?.lowerBound, length: range?.count, name: name, value: value, meaning: meaning))
   }
 
-  /// `{"kind","fields":[{"offset","length","name","value","meaning"}],"publicKeyHex","error"}`
+  /// `{"kind","fields":[{"offset","length","name","value","meaning"}],"publicKeyHex","error"}`, the error as everywhere.
   public var json: JSONValue {
     .object([
       ("kind", .string(kind)),
@@ -51,7 +51,7 @@ public struct Explanation: Sendable {
             ])
           })
       ),
-      ("publicKeyHex", publicKey.map { .hex($0) }), ("error", fault.map { .string($0.name) }),
+      ("publicKeyHex", publicKey.map { .hex($0) }), ("error", fault.map(\.json)),
     ])
   }
 }

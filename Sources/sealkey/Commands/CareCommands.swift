@@ -74,7 +74,7 @@ extension Command {
       [
         "This deletes the identity of \(record.displayName) (\(record.rootHash.prefix(16))) for good.",
         "Once the marker is published, the key opens nothing any more, and nobody can bring it back.",
-        "If you are sure, type: delete", "(--yes answers this.)",
+        "If you are sure, type: delete",
       ], word: "delete", invocation, isAnsweredByYes: true)
     let (marker, signed) = try await invocation.withKey(touches: 1) { _, session in
       invocation.say("Touching the key signs the marker that deletes \(record.displayName).".printable)

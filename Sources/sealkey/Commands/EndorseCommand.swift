@@ -65,7 +65,7 @@ extension Command {
       [
         "The device you endorse will be able to speak for \(record.displayName).",
         "Its fingerprint: \(try Confirmation.fingerprint(key))",
-        "Compare it with the one that device shows. If they are the same, type: same", "(--yes answers this.)",
+        "Compare it with the one that device shows. If they are the same, type: same",
       ], word: "same", invocation, isAnsweredByYes: true)
   }
 }

@@ -19,13 +19,16 @@ extension Command {
     noUV,
   ]
 
+  /// What a record would have said.
+  static let bareOptions = [
+    OptionSpec("estate", "ID", "without a record: the estate's id"),
+    OptionSpec("epoch", "N", "without a record: the epoch's number"),
+    OptionSpec("head", "HEX", "without a record: digest of its newest event, 32 bytes or nothing"),
+  ]
+
   static let confirm = Command(
     "confirm", "Confirm that you still have your key, once a year. It never counts towards a release.",
-    options: holderOptions + [
-      OptionSpec("estate", "ID", "without a record: the estate's id"),
-      OptionSpec("epoch", "N", "without a record: the epoch's number"),
-      OptionSpec("head", "HEX", "without a record: digest of its newest event, 32 bytes or nothing"),
-    ] + outOptions,
+    options: holderOptions + bareOptions + outOptions,
     examples: [
       "sealkey confirm --capsule estate.capsule --out confirmation.json --into newer.capsule",
       "sealkey confirm --identity karin.json --estate ID --epoch 1 --head HEX",
@@ -234,8 +237,15 @@ enum HolderVerb {
         "ONE KEY HOLDER IS ENOUGH: your share is the Estate Key itself, and your tap alone opens the estate.")
     }
     lines.append("A tap cannot be taken back. If you know of no later sign of \(owner), type: tap")
-    if invocation.options.has("yes") { for line in lines.dropLast() { invocation.say(line.printable) } }
-    try Confirmation.ask(lines, word: "tap", invocation, isAnsweredByYes: true)
+    // --yes does not answer this: the age of the last sign is what a person must have looked at. Whoever has seen it
+    // elsewhere says which sign that was.
+    if let seen = invocation.options["last-sign"] {
+      let known = act.lastSignOfOwner.map { UTCText.format($0.terms.occurredAtEpoch) } ?? "none"
+      guard seen == known else { throw TapQuestionError.anotherSign(known: known, given: seen) }
+      for line in lines.dropLast() { invocation.say(line) }
+    } else {
+      try Confirmation.ask(lines, word: "tap", invocation, isAnsweredByYes: false)
+    }
     invocation.say("Touching the key is \(act.holder.displayName)'s word to release the estate.")
   }
 
@@ -282,4 +292,19 @@ extension Invocation {
     }
     return head
   }
+}
+
+/// The person has looked at another sign of the owner's than the last one.
+enum TapQuestionError: NamedError, Hashable {
+  case anotherSign(known: String, given: String)
+
+  var name: String { "lastSignDiffers" }
+  var message: String {
+    switch self {
+    case .anotherSign("none", let given): "There is no sign of the owner here, and --last-sign says \(given)."
+    case .anotherSign(let known, let given): "The owner's last sign known here is of \(known), not of \(given)."
+    }
+  }
+  var next: String { "Look at the record again: sealkey capsule show. Nothing was signed." }
+  var kind: FaultKind { .refused }
 }

@@ -48,7 +48,7 @@ extension Command {
 
   /// A file, stdin, or the bytes themselves in one of three encodings. A file's text in an encoding is decoded too.
   private static func read(_ input: String) throws -> [UInt8] {
-    if input == "-" { return decoded(try AtomicFile.read("/dev/stdin")) }
+    if input == "-" { return decoded(try AtomicFile.readStandardInput()) }
     if access(input, F_OK) == 0 { return decoded(try AtomicFile.read(input)) }
     guard let bytes = text(input) else { throw FileError.notFound(path: input) }
     return bytes

@@ -20,17 +20,24 @@ extension Command {
         let facts = try await key.open()
         let tries = try await key.pinTriesLeft()
         let isSet = facts.info?.option("clientPin")
-        let text =
+        let mustChange = isSet == true && facts.info?.forcePINChange == true
+        let state =
           switch isSet {
           case true: "\(facts.name): a PIN is set" + (tries.map { ", \($0) tries left." } ?? ".")
           case false: "\(facts.name): no PIN is set."
           default: "\(facts.name): this key has no PIN at all."
           }
+        var lines = [state]
+        if mustChange {
+          lines.append("The key wants another PIN before it does anything else: sealkey pin change")
+        }
+        if isSet != nil { lines += PINRules(facts.info).lines }
         return Outcome(
-          text: text,
+          text: lines.joined(separator: "\n"),
           json: .object([
             ("name", .string(facts.name)), ("simulated", .bool(facts.isSimulated)), ("set", .bool(isSet == true)),
             ("triesLeft", tries.map { .int($0) }), ("minimumLength", .int(facts.info?.minPINLength ?? 4)),
+            ("mustChange", .bool(mustChange)), ("refusesSimplePINs", .bool(facts.info?.pinComplexityPolicy == true)),
           ]))
       }
     case "set":
@@ -38,7 +45,7 @@ extension Command {
         let facts = try await key.open()
         guard let info = facts.info else { throw SecurityKeyError.fido2Needed }
         guard info.option("clientPin") == false else { throw PINCommandError.alreadySet(key: facts.name) }
-        let ask = PINEntry.newPIN(invocation.pinDescriptor)
+        let ask = PINEntry.newPIN(invocation.pinWay(invocation.pinDescriptor), PINRules(info))
         try await key.setPIN(
           try await ask(PINRequest(keyName: facts.name, triesLeft: nil, minimumLength: info.minPINLength ?? 4)))
         return Outcome(
@@ -51,12 +58,12 @@ extension Command {
         let facts = try await key.open()
         guard let info = facts.info else { throw SecurityKeyError.fido2Needed }
         guard info.option("clientPin") == true else { throw SecurityKeyError.pinNotSet }
-        let old = RememberedPIN(PINEntry.provider(invocation.pinDescriptor, isQuiet: invocation.isQuiet))
+        let old = RememberedPIN(PINEntry.provider(invocation.pinWay(invocation.pinDescriptor)))
         let tries = try await key.pinTriesLeft()
         let minimum = info.minPINLength ?? 4
         // The old one is asked for first, and used when the new one is known.
         _ = try await old.ask(PINRequest(keyName: facts.name, triesLeft: tries, minimumLength: minimum))
-        let ask = PINEntry.newPIN(newDescriptor ?? invocation.pinDescriptor)
+        let ask = PINEntry.newPIN(invocation.pinWay(newDescriptor ?? invocation.pinDescriptor), PINRules(info))
         let new = try await ask(PINRequest(keyName: facts.name, triesLeft: nil, minimumLength: minimum))
         try await key.changePIN(to: new) { try await old.ask($0) }
         return Outcome(

@@ -52,7 +52,7 @@ extension Command {
     return Outcome(
       text: invocation.options.has("out") ? "" : String(decoding: text, as: UTF8.self),
       json: .object([("ceremony", .string(word)), ("pending", .string(path)), ("publicKey", options)]),
-      isJSONText: true)
+      isDocument: true)
   }
 
   static let importAnswer = Command(

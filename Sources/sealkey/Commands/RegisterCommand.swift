@@ -2,8 +2,10 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+import CryptoCore
 import SealCeremonies
 import SealFormats
+import SecurityKeys
 import WebAuthnCore
 
 extension Command {
@@ -35,7 +37,12 @@ extension Command {
         key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred)
       invocation.say("Touching the key makes a new identity for \(name) on it.")
       let exclude = invocation.knownPeople().credentialIDs.map { CredentialDescriptor(id: $0) }
-      var registered = try await ceremony.register(name: name, excludeList: exclude)
+      var registered: Ceremony.Registered
+      do { registered = try await ceremony.register(name: name, excludeList: exclude) } catch SecurityKeyError
+        .alreadyRegistered
+      {
+        throw AlreadyRegistered(known: invocation.knownPeople().records.values.map(\.displayName).sorted())
+      }
       if let path {
         let device = try DeviceFile.readOrMake(path)
         invocation.say("Touching it again lets this computer's device speak for \(name).")
@@ -61,5 +68,24 @@ extension Command {
           ("telemetry", .string(registered.telemetry.line)),
         ])
     }
+  }
+}
+
+/// The key holds an identity that is known here. Its record may have been lost on the way to a file; it is kept here.
+struct AlreadyRegistered: NamedError {
+  /// Everybody who is known here.
+  let known: [String]
+
+  let name = "alreadyRegistered"
+  let status: Int? = 0x19
+  let kind = FaultKind.refused
+  var message: String {
+    known.count == 1
+      ? "This key is registered already, as \(known[0]) whom this computer knows."
+      : "This key is registered already, for somebody whom this computer knows (\(known.joined(separator: ", ")))."
+  }
+  var next: String {
+    "If the file was lost, write it again: sealkey directory export --out people.json. "
+      + "To use the key on this computer: sealkey sign-in. For somebody else, use another key."
   }
 }

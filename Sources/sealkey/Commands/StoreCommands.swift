@@ -138,7 +138,6 @@ private enum DirectoryVerb {
       [
         "The root key of \(record.displayName) has this fingerprint: \(try Confirmation.fingerprint(record.publicKey))",
         "Compare it with what they told you or what your phone shows. If they are the same, type: same",
-        "(--yes answers this.)",
       ], word: "same", invocation, isAnsweredByYes: true)
     try await invocation.store.updatePeople {
       try $0.pin(
@@ -155,7 +154,7 @@ private enum DirectoryVerb {
     let bytes = try invocation.store.people().encoded(includingPins: false)
     guard let path = invocation.options["out"] else {
       return Outcome(
-        text: String(decoding: bytes.dropLast(), as: UTF8.self), json: try JSONReader.parse(bytes), isJSONText: true)
+        text: String(decoding: bytes.dropLast(), as: UTF8.self), json: try JSONReader.parse(bytes), isDocument: true)
     }
     try AtomicFile.write(bytes, to: path)
     return Outcome(text: "Wrote \(path).", json: .object([("file", .string(path))]))

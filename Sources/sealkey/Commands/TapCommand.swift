@@ -14,10 +14,10 @@ extension Command {
       OptionSpec(
         "use-record-times", nil,
         "take a claim that carries a trusted timestamp at that time, although this computer saw it later"),
-      OptionSpec("estate", "ID", "without a record: the estate's id"),
-      OptionSpec("epoch", "N", "without a record: the epoch's number"),
-      OptionSpec("head", "HEX", "without a record: digest of its newest event, 32 bytes or nothing"),
-    ] + outOptions,
+      OptionSpec(
+        "last-sign", "TIME",
+        "the time of the owner's last sign as it was shown to you, or none: answers the question about it"),
+    ] + bareOptions + outOptions,
     examples: [
       "sealkey tap --capsule estate.capsule --out tap.json --into newer.capsule",
       "sealkey tap --identity ada.json --estate ID --epoch 1 --claim ID --head HEX --out tap.json",
@@ -25,7 +25,8 @@ extension Command {
   ) { invocation in
     try invocation.noOperands()
     if invocation.options.has("capsule") { return try await HolderVerb.run(invocation, isTap: true) }
-    for option in ["into", "device", "owner-key", "use-record-times"] where invocation.options.has(option) {
+    for option in ["into", "device", "owner-key", "use-record-times", "last-sign"] where invocation.options.has(option)
+    {
       throw UsageError.missingOption("capsule")
     }
     let (record, simulated) = try invocation.record(try invocation.required("identity"))

@@ -44,6 +44,7 @@ extension Command {
   }
 
   private static func run(_ invocation: Invocation) async throws -> Outcome {
+    try checkWires(invocation)
     let model = invocation.options["model"]
     let state = "\(try invocation.madeDataDirectory())/virtual-key" + (model.map { "-\($0)" } ?? "")
     let key = try invocation.makeVirtualKey(model, storage: .file(path: state))
@@ -54,10 +55,11 @@ extension Command {
       ("ready", .bool(true)), ("simulated", .bool(true)), ("transport", .string(hosted.transport)),
       ("port", hosted.port.map { .int($0) }),
     ])
-    Console.out(
-      invocation.options.has("json")
-        ? String(decoding: JSONWriter.write(ready), as: UTF8.self)
-        : "ready \(hosted.transport)\(hosted.port.map { ":\($0)" } ?? "") (simulated)")
+    if invocation.options.has("json") {
+      Console.out(ready)
+    } else {
+      Console.out("ready \(hosted.transport)\(hosted.port.map { ":\($0)" } ?? "") (simulated)")
+    }
     // Until somebody stops it.
     while !Task.isCancelled, hosted.isRunning() {
       switch cardWish.exchange(0, ordering: .relaxed) {
@@ -104,15 +106,24 @@ extension Command {
     return LiftableCard(VirtualCard(key, traits: traits), lifts: Set(lifts.compactMap { $0 }))
   }
 
+  /// The one wire that was named.
+  @discardableResult
+  private static func checkWires(_ invocation: Invocation) throws(UsageError) -> String {
+    let all = ["udp", "uhid", "usb-gadget", "vpcd"]
+    let wires = all.filter { invocation.options.has($0) }
+    guard let wire = wires.first else { throw .missingOneOf(all) }
+    guard wires.count == 1 else { throw .conflict(wires[0], wires[1]) }
+    for option in ["card", "lift"] where invocation.options.has(option) && wire != "vpcd" {
+      throw .missingOption("vpcd")
+    }
+    return wire
+  }
+
   private static func host(
     _ key: VirtualAuthenticator, faults: FaultScript, _ invocation: Invocation
   ) throws -> Hosted {
-    let wires = ["udp", "uhid", "usb-gadget", "vpcd"].filter { invocation.options.has($0) }
-    guard wires.count <= 1 else { throw UsageError.conflict(wires[0], wires[1]) }
-    for option in ["card", "lift"] where invocation.options.has(option) && wires.first != "vpcd" {
-      throw UsageError.missingOption("vpcd")
-    }
-    switch wires.first {
+    let wire = try checkWires(invocation)
+    switch wire {
     case "uhid": return Hosted("uhid", try VirtualKeyHost.uhid(key, faults: faults))
     case "usb-gadget": return Hosted("usb-gadget", try VirtualKeyHost.usbGadget(key, faults: faults))
     case "vpcd":

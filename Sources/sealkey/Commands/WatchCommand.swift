@@ -52,6 +52,6 @@ extension Command {
   }
 
   private static func tell(_ json: JSONValue) {
-    Console.out(String(decoding: JSONWriter.write(json, .init(escapesSlashes: false)), as: UTF8.self))
+    Console.out(json)
   }
 }

@@ -1,0 +1,156 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import Glibc
+import SecurityKeys
+
+/// Where a person gives a PIN in this run.
+enum PINWay: Sendable {
+  /// One line of a descriptor.
+  case descriptor(Int32)
+  /// A pinentry program.
+  case pinentry(Pinentry)
+  /// The terminal, without echo.
+  case terminal
+
+  /// Whether a wrong PIN can be asked for again: there is a person.
+  var isInteractive: Bool { if case .descriptor = self { false } else { true } }
+}
+
+extension Invocation {
+  /// The way that was asked for; else the terminal; else, where there is none, a pinentry on the display.
+  func pinWay(_ descriptor: Int32?) -> PINWay {
+    if let descriptor { return .descriptor(descriptor) }
+    if let program = options["pinentry"] { return .pinentry(Pinentry(program: program)) }
+    if Terminal.isThere { return .terminal }
+    return Pinentry.found().map { .pinentry($0) } ?? .terminal
+  }
+}
+
+/// Where a PIN comes from. It goes from the descriptor into locked memory and nowhere else.
+enum PINEntry {
+  /// Asks for a PIN that the key knows.
+  static func provider(_ way: PINWay) -> PINProvider {
+    { request in
+      let left = request.triesLeft.map { $0 == 1 ? "1 try left" : "\($0) tries left" }
+      let wrong = request.lastWasWrong ? "That PIN was wrong\(left.map { ": \($0)" } ?? "")." : nil
+      switch way {
+      case .descriptor(let descriptor): return try line(descriptor)
+      case .terminal:
+        let facts = ["at least \(request.minimumLength) characters", left].compactMap { $0 }.joined(separator: ", ")
+        return try terminal([wrong, "PIN of \(request.keyName) (\(facts)): "])
+      case .pinentry(let pinentry):
+        let facts = ["At least \(request.minimumLength) characters.", left.map { "\($0)." }].compactMap { $0 }
+        return try ask(
+          pinentry, .init(description: "PIN of \(request.keyName)\n\(facts.joined(separator: " "))", error: wrong))
+      }
+    }
+  }
+
+  /// Asks for a new PIN: explains the key's rules, then asks twice; a descriptor is read once.
+  static func newPIN(_ way: PINWay, _ rules: PINRules) -> PINProvider {
+    { request in
+      switch way {
+      case .descriptor(let descriptor): return try line(descriptor)
+      case .terminal:
+        let first = try terminal(rules.lines + ["New PIN of \(request.keyName): "])
+        let second = try terminal(["The same PIN again: "])
+        guard first.isEqual(to: second) else { throw PINCommandError.differs }
+        return first
+      case .pinentry(let pinentry):
+        let lines = ["New PIN of \(request.keyName)"] + rules.lines
+        return try ask(
+          pinentry,
+          .init(description: lines.joined(separator: "\n"), prompt: "New PIN:", again: "The same PIN again:"))
+      }
+    }
+  }
+
+  private static func ask(_ pinentry: Pinentry, _ words: Pinentry.Words) throws -> SecretBytes {
+    let pin: SecretBytes
+    do { pin = try pinentry.ask(words) } catch {
+      if error == .interrupted { throw CancellationError() }
+      throw error.understood
+    }
+    guard pin.count > 0 else { throw PINEntryError.empty }
+    return pin
+  }
+
+  /// One line from a descriptor.
+  private static func line(_ descriptor: Int32) throws(PINEntryError) -> SecretBytes {
+    var failure: PINEntryError?
+    var total = 0
+    // A PIN has at most 63 bytes; more may come before it is normalised, and what is longer is refused by name.
+    var pin = SecretBytes(count: 129) { room in
+      while total < room.count {
+        let count = read(descriptor, room.baseAddress.map { $0 + total }, 1)
+        if count < 0, errno == EINTR { continue }
+        if count < 0 { failure = .unreadable(errno: errno) }
+        if count <= 0 || room[total] == 0x0a { break }
+        total += 1
+      }
+    }
+    if let failure { throw failure }
+    pin.truncate(to: total)
+    guard total > 0 else { throw .empty }
+    return pin
+  }
+
+  private static func terminal(_ lines: [String?]) throws -> SecretBytes {
+    do {
+      let terminal = try Terminal()
+      terminal.write(lines.compactMap { $0 }.joined(separator: "\n"))
+      // A PIN has at most 63 bytes; more may be typed before it is normalised, and what is longer is refused by name.
+      let pin = try terminal.line(limit: 129, hidden: true)
+      guard pin.count > 0 else { throw PINEntryError.empty }
+      return pin
+    } catch TerminalError.absent { throw SecurityKeyError.pinRequired } catch TerminalError.interrupted {
+      throw CancellationError()
+    } catch TerminalError.ended { throw PINEntryError.empty }
+  }
+}
+
+/// A PIN for the acts of one run: asked for once, and again only when it was wrong; kept in locked memory, wiped when the run lets go of it.
+actor RememberedPIN {
+  private final class Box: Sendable {
+    let pin: SecretBytes
+    init(_ pin: consuming SecretBytes) { self.pin = pin }
+  }
+
+  private let provider: PINProvider
+  private var box: Box?
+
+  init(_ provider: @escaping PINProvider) { self.provider = provider }
+
+  func ask(_ request: PINRequest) async throws -> SecretBytes {
+    if let box, !request.lastWasWrong { return box.pin.clone() }
+    let asked = Box(try await provider(request))
+    box = asked
+    return asked.pin.clone()
+  }
+}
+
+/// Why no PIN came.
+enum PINEntryError: NamedError, Hashable {
+  /// Nothing was typed.
+  case empty
+  /// The descriptor cannot be read.
+  case unreadable(errno: Int32)
+
+  var name: String {
+    switch self {
+    case .empty: "pinEmpty"
+    case .unreadable: "pinUnreadable"
+    }
+  }
+  var message: String {
+    switch self {
+    case .empty: "No PIN was given, so nothing was tried."
+    case .unreadable(let code): "The PIN could not be read: \(String(cString: strerror(code)))."
+    }
+  }
+  var next: String { "Run the command again and give the PIN." }
+  var kind: FaultKind { .userVerification }
+}

@@ -1,0 +1,163 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import Glibc
+import SecurityKeys
+import WebAuthnCore
+
+/// Asks for a PIN with a pinentry program: curses, GNOME, Qt or whatever the system has.
+struct Pinentry {
+  /// Its name, looked for in PATH, or its path.
+  let program: String
+  /// How long a person may take. A window that nobody sees must not hold the key for ever.
+  var patience = Duration.seconds(300)
+
+  /// Words for the person.
+  struct Words {
+    var description: String
+    var prompt = "PIN:"
+    var error: String?
+    /// Asks for the PIN a second time, where the program can.
+    var again: String?
+  }
+
+  /// What was typed.
+  /// - Throws: ``PinentryError``.
+  func ask(_ words: Words) throws(PinentryError) -> SecretBytes {
+    let terminal = Self.terminalPath()
+    let assuan = try Assuan(program, terminal: terminal)
+    for (option, value) in Self.options(terminal) {
+      try optional(assuan, "OPTION \(option)=\(Assuan.escaped(value))")
+    }
+    try optional(assuan, "SETTIMEOUT \(patience.components.seconds)")
+    try optional(assuan, "SETTITLE sealkey")
+    try assuan.send("SETDESC \(Assuan.escaped(words.description.printableLines))")
+    try assuan.send("SETPROMPT \(Assuan.escaped(words.prompt))")
+    if let error = words.error { try optional(assuan, "SETERROR \(Assuan.escaped(error.printableLines))") }
+    var asksTwice = false
+    if let again = words.again {
+      asksTwice = try optional(assuan, "SETREPEAT \(Assuan.escaped(again))")
+      if asksTwice { try optional(assuan, "SETREPEATERROR \(Assuan.escaped("The two are not the same."))") }
+    }
+    let (first, wasRepeated) = try assuan.getPIN(within: patience + .seconds(10))
+    let pin = first.secret()
+    guard let again = words.again, !wasRepeated, pin.count > 0 else { return pin }
+    // It takes the command and does not repeat: the curses one is like that.
+    try assuan.send("SETPROMPT \(Assuan.escaped(again))")
+    if asksTwice { try optional(assuan, "SETREPEAT") }
+    let (second, _) = try assuan.getPIN(within: patience + .seconds(10))
+    guard pin.isEqual(to: second.secret()) else { throw .differs }
+    return pin
+  }
+
+  /// A command that some programs do not know: it is done without then.
+  @discardableResult
+  private func optional(_ assuan: Assuan, _ command: String) throws(PinentryError) -> Bool {
+    do {
+      try assuan.send(command)
+      return true
+    } catch {
+      if case .refused = error { return false }
+      throw error
+    }
+  }
+
+  private static func options(_ terminal: String?) -> [(String, String)] {
+    func variable(_ names: String...) -> String? {
+      names.lazy.compactMap { getenv($0).map { String(cString: $0) } }.first { !$0.isEmpty }
+    }
+    return [
+      ("ttyname", terminal), ("ttytype", variable("TERM")), ("lc-ctype", variable("LC_ALL", "LC_CTYPE", "LANG")),
+      ("lc-messages", variable("LC_ALL", "LC_MESSAGES", "LANG")), ("display", variable("DISPLAY")),
+      ("wayland-display", variable("WAYLAND_DISPLAY")),
+    ].compactMap { name, value in value.map { (name, $0) } }
+  }
+
+  /// The terminal that the person sits at, by a name that another program can open.
+  private static func terminalPath() -> String? {
+    for descriptor: Int32 in [0, 2, 1] {
+      var name = [CChar](repeating: 0, count: 256)
+      if isatty(descriptor) == 1, ttyname_r(descriptor, &name, name.count) == 0 {
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      }
+    }
+    if Terminal.isThere { return "/dev/tty" }
+    return getenv("GPG_TTY").map { String(cString: $0) }
+  }
+
+  /// The pinentry of this system, when a person could see it: there is a display to open a window on.
+  static func found() -> Pinentry? { Desktop.program("pinentry").map { Pinentry(program: $0) } }
+}
+
+/// Why a pinentry program gave no PIN.
+enum PinentryError: NamedError, Hashable {
+  /// There is no such program.
+  case notFound(String)
+  /// It could not be started.
+  case notStarted(errno: Int32)
+  /// It ended in the middle.
+  case ended
+  /// Nobody typed anything for too long, or the program does not answer.
+  case timedOut
+  /// The person cancelled.
+  case cancelled
+  /// Ctrl-C, or the program is to end.
+  case interrupted
+  /// It answered with an error; the number is its own.
+  case refused(code: Int)
+  /// It broke the rules of its protocol.
+  case badReply(String)
+  /// The PIN and its repetition are not the same.
+  case differs
+
+  /// What GnuPG's error numbers mean here: the low 16 bits are the error, the rest is who reports it.
+  var understood: PinentryError {
+    guard case .refused(let code) = self else { return self }
+    switch code & 0xFFFF {
+    case 99, 198: return .cancelled
+    case 62: return .timedOut
+    default: return self
+    }
+  }
+
+  var name: String {
+    switch self {
+    case .notFound: "pinentryNotFound"
+    case .notStarted: "pinentryNotStarted"
+    case .ended: "pinentryEnded"
+    case .timedOut: "pinentryTimedOut"
+    case .cancelled, .interrupted: "cancelled"
+    case .refused: "pinentryRefused"
+    case .badReply: "pinentryBadReply"
+    case .differs: "pinsDiffer"
+    }
+  }
+  var message: String {
+    switch self {
+    case .notFound(let program): "There is no pinentry program \(program)."
+    case .notStarted(let code): "The pinentry program could not be started: \(String(cString: strerror(code)))."
+    case .ended: "The pinentry program ended before it gave a PIN."
+    case .timedOut: "No PIN was typed in time, so nothing was tried."
+    case .cancelled, .interrupted: "Cancelled at the PIN; nothing was tried."
+    case .refused(let code): "The pinentry program could not ask for the PIN (error \(code))."
+    case .badReply(let what): "The pinentry program breaks the rules: it sent \(what)."
+    case .differs: "The two PINs are not the same, so none was set."
+    }
+  }
+  var next: String {
+    switch self {
+    case .notFound: "Install one (apt install pinentry-curses), or name another with --pinentry."
+    case .timedOut, .cancelled, .interrupted: "Begin again when you are ready."
+    case .differs: "Run the command again."
+    default: "Use another with --pinentry, run the command in a terminal, or give the PIN with --pin-fd."
+    }
+  }
+  var kind: FaultKind {
+    switch self {
+    case .timedOut, .cancelled, .interrupted: .cancelled
+    default: .userVerification
+    }
+  }
+}
