@@ -184,6 +184,9 @@ def nothing_there(b):
     expect(answer["error"]["name"] == "pcscdAbsent" and code == 3, answer)
     code, answer = b.json("list", env=gone)
     expect(code == 0 and answer["readersUnavailable"]["name"] == "pcscdAbsent", answer)
+    code, answer = b.json("doctor", env=gone)
+    names = [f["name"] for f in answer["findings"]]
+    expect(code == 1 and ("pcscdAbsent" in names or "pcscdSilent" in names), answer)
 
 
 def no_library(b):
@@ -371,6 +374,11 @@ def held(b):
         expect("(process %d)" % holder.pid in answer["error"]["message"], answer)
         keys = b.json("list")[1]["keys"]
         expect([k["access"] for k in keys if k["path"] == READER] == ["inUse"], keys)
+        code, answer = b.json("doctor")
+        found = {f["name"]: f for f in answer["findings"]}
+        expect(code == 1 and found["pcscd"]["verdict"] == "good", answer)
+        expect("(process %d)" % holder.pid in found["keyInUse"]["message"], answer)
+        expect(not answer["answers"]["tap"]["can"], answer)
         # It is waited for, too.
         p = b.start("info", "--json")
         time.sleep(1)
