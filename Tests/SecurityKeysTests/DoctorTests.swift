@@ -74,7 +74,7 @@ extension [Finding] {
 }
 
 /// Every fault that a person's computer may have, made up, and found.
-@Suite("Doctor")
+@Suite("Doctor", .programs)
 struct DoctorTests {
   @Test("a node that may not be used: what is missing is named, for the bus it sits on")
   func permission() throws {

@@ -12,7 +12,7 @@ import WebAuthnCore
 @testable import sealkey
 
 /// What a person is told, and when.
-@Suite struct ConversationTests {
+@Suite(.programs) struct ConversationTests {
   @Test(
     "a touch is asked for once, and reminded of when little time is left",
     arguments: [(5, []), (30, [10]), (60, [30, 10]), (120, [60, 30, 10]), (600, [60, 30, 10])] as [(Int64, [Int64])])

@@ -7,7 +7,7 @@ import Testing
 import WebAuthnCore
 
 /// What doctor says in the end, with keys in every state.
-@Suite struct DoctorCommandTests {
+@Suite(.programs) struct DoctorCommandTests {
   private func can(_ run: Sealkey.Run) -> [String: Bool] {
     Dictionary(
       uniqueKeysWithValues: ["register", "tap", "unlock"].map { ($0, run.json["answers"]?[$0]?["can"]?.bool ?? false) })

@@ -8,7 +8,7 @@ import Testing
 import WebAuthnCore
 
 /// A PIN from a pinentry program: a good one, a person who cancels or mistypes, and programs that do not play by the rules.
-@Suite struct PinentryTests {
+@Suite(.programs) struct PinentryTests {
   let folder: TemporaryFolder
   let common: [String]
   static let pin = "24%8 x"

@@ -11,7 +11,7 @@ import WebAuthnCore
 
 /// What goes wrong around the program, not in it: too few descriptors, pipes for files, text that steers terminals, words
 /// out of place.
-@Suite struct RobustnessTests {
+@Suite(.programs) struct RobustnessTests {
   let folder: TemporaryFolder
   let common: [String]
 
