@@ -91,7 +91,7 @@ import WebAuthnCore
   @Test func escapedJSONMeansTheSame() throws {
     let text = "a\u{7F}b\u{9B}c\u{202E}d\u{E0001}e\u{1F469}\u{200D}\u{1F467}é\n"
     let json = String(decoding: JSONWriter.write(.string(text)), as: UTF8.self)
-    let escaped = TerminalText.escapedJSON(json)
+    let escaped = json.escapedForTerminal
     #expect(escaped.printable == escaped)
     #expect(try JSONReader.parse(Array(escaped.utf8)).string == text)
   }
