@@ -14,7 +14,7 @@ _sealkey() {
   for ((i = 1; i < ${#words[@]} - 1; i++)); do
     case ${words[i]} in
       --data-dir) data=(--data-dir "${words[i + 1]}") && ((i++)) ;;
-      --also|--capsule|--card|--challenge|--claim|--data-dir|--device|--device-public-key|--dir|--display-name|--epoch|--estate|--fault|--friend|--giver|--handshake|--head|--identity|--into|--item|--kem-bundle|--key|--label|--last-sign|--lift|--lock|--me|--metadata|--model|--name|--new-key|--new-pin-fd|--out|--owner-key|--pending|--people|--photo|--pin-fd|--pinentry|--practice|--public-key|--receiver|--repeat|--runs|--serial|--sheet|--stage|--store|--tester|--timeout|--timestamp-pin|--udp|--virtual-touch|--vpcd) ((i++)) ;;
+      --also|--capsule|--card|--challenge|--claim|--data-dir|--device|--device-public-key|--dir|--display-name|--epoch|--estate|--fault|--friend|--giver|--handshake|--head|--identity|--into|--item|--kem-bundle|--key|--label|--last-sign|--lift|--lock|--me|--metadata|--model|--name|--new-key|--new-passphrase-fd|--new-pin-fd|--out|--owner-key|--page|--passphrase-fd|--pending|--people|--photo|--pin-fd|--pinentry|--practice|--public-key|--receiver|--repeat|--root|--runs|--serial|--sheet|--stage|--store|--tester|--timeout|--timestamp-pin|--udp|--virtual-touch|--vpcd) ((i++)) ;;
       -*) ;;
       *)
         ((count++))
@@ -30,7 +30,7 @@ _sealkey() {
   if [[ $cur == --*=* ]]; then
     value=${cur#*=}
     _sealkey_reply "$value" $(_sealkey_value "$verb" "${cur%%=*}")
-  elif [[ " --also|--capsule|--card|--challenge|--claim|--data-dir|--device|--device-public-key|--dir|--display-name|--epoch|--estate|--fault|--friend|--giver|--handshake|--head|--identity|--into|--item|--kem-bundle|--key|--label|--last-sign|--lift|--lock|--me|--metadata|--model|--name|--new-key|--new-pin-fd|--out|--owner-key|--pending|--people|--photo|--pin-fd|--pinentry|--practice|--public-key|--receiver|--repeat|--runs|--serial|--sheet|--stage|--store|--tester|--timeout|--timestamp-pin|--udp|--virtual-touch|--vpcd " == *[\ \|]"$last"[\ \|]* ]]; then
+  elif [[ " --also|--capsule|--card|--challenge|--claim|--data-dir|--device|--device-public-key|--dir|--display-name|--epoch|--estate|--fault|--friend|--giver|--handshake|--head|--identity|--into|--item|--kem-bundle|--key|--label|--last-sign|--lift|--lock|--me|--metadata|--model|--name|--new-key|--new-passphrase-fd|--new-pin-fd|--out|--owner-key|--page|--passphrase-fd|--pending|--people|--photo|--pin-fd|--pinentry|--practice|--public-key|--receiver|--repeat|--root|--runs|--serial|--sheet|--stage|--store|--tester|--timeout|--timestamp-pin|--udp|--virtual-touch|--vpcd " == *[\ \|]"$last"[\ \|]* ]]; then
     _sealkey_reply "$cur" $(_sealkey_value "$verb" "$last")
   elif [[ $cur == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$(_sealkey_options "$verb" "$word")" -- "$cur")
@@ -71,83 +71,84 @@ _sealkey_reply() {
 # The options of a verb, and of its word.
 _sealkey_options() {
   case "$1 $2" in
-    "list "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "watch "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "info "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "register "*) echo "--name --endorse --device --no-uv --no-store --out --seal --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "endorse "*) echo "--identity --device --device-public-key --kem-bundle --no-uv --no-store --out --seal --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "sign-in "*) echo "--passkey --device --no-uv --no-store --out --seal --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "sponsor "*) echo "--name --out --lock --sheet --no-prove --no-store --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "unlock "*) echo "--store --identity --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "tap "*) echo "--capsule --into --identity --device --owner-key --no-uv --claim --use-record-times --last-sign --estate --epoch --head --out --seal --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "confirm "*) echo "--capsule --into --identity --device --owner-key --no-uv --estate --epoch --head --out --seal --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "meet "*) echo "--me --device --friend --handshake --no-uv --no-store --out --seal --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "receipt "*) echo "--giver --device --receiver --item --photo --no-uv --out --seal --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "backup add") echo "--identity --label --new-key --no-uv --no-store --out --seal --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "backup revoke") echo "--identity --label --no-uv --no-store --out --seal --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "backup "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "revoke-device "*) echo "--identity --device --device-public-key --no-uv --no-store --out --seal --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "delete "*) echo "--identity --no-uv --no-store --out --seal --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "request register") echo "--pending --out --name --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "request endorse") echo "--pending --out --identity --device --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "request tap") echo "--pending --out --identity --estate --epoch --claim --head --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "request confirm") echo "--pending --out --identity --estate --epoch --head --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "request revoke-device") echo "--pending --out --identity --device --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "request delete") echo "--pending --out --identity --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "request "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "import "*) echo "--pending --no-store --out --seal --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "capsule verify") echo "--strict --owner-key --identity --timestamp-pin --no-store --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "capsule show") echo "--strict --owner-key --identity --timestamp-pin --no-store --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "capsule merge") echo "--strict --owner-key --identity --timestamp-pin --no-store --out --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "capsule "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "verify "*) echo "--public-key --challenge --identity --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "inspect "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "commitment "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "directory import") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "directory list") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "directory pin") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "directory export") echo "--out --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "directory "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "store check") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "store "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "device list") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "device make") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "device export") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "device "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "pin status") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "pin set") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "pin change") echo "--new-pin-fd --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "pin "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "passkeys list") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "passkeys rename") echo "--display-name --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "passkeys delete") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "passkeys "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "fingerprints list") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "fingerprints add") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "fingerprints rename") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "fingerprints remove") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "fingerprints "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "settings show") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "settings always-uv") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "settings min-pin-length") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "settings require-pin-change") echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "settings "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "matrix run") echo "--tester --repeat --also --serial --finish --runs --practice --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "matrix second-host") echo "--runs --practice --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "matrix verify") echo "--runs --practice --metadata --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "matrix fill") echo "--runs --practice --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "matrix check") echo "--runs --practice --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "matrix diff") echo "--runs --practice --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "matrix report") echo "--runs --practice --out --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "matrix atlas") echo "--runs --practice --out --metadata --expired-ok --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "matrix "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "doctor "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "demo "*) echo "--dir --capsule --stage --people --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "virtual run") echo "--udp --uhid --usb-gadget --vpcd --card --lift --model --fault --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "virtual models") echo "--udp --uhid --usb-gadget --vpcd --card --lift --model --fault --key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "virtual "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "help "*) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
-    *) echo "--key --json --quiet --timeout --pin-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help --version" ;;
+    "list "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "watch "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "info "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "register "*) echo "--name --endorse --device --no-uv --no-store --out --seal --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "endorse "*) echo "--identity --device --device-public-key --kem-bundle --no-uv --no-store --out --seal --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "sign-in "*) echo "--passkey --device --no-uv --no-store --out --seal --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "sponsor "*) echo "--name --out --lock --sheet --no-prove --no-store --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "unlock "*) echo "--store --protect --identity --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "tap "*) echo "--capsule --into --identity --device --owner-key --no-uv --claim --use-record-times --last-sign --estate --epoch --head --out --seal --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "confirm "*) echo "--capsule --into --identity --device --owner-key --no-uv --estate --epoch --head --out --seal --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "meet "*) echo "--me --device --friend --handshake --no-uv --no-store --out --seal --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "receipt "*) echo "--giver --device --receiver --item --photo --no-uv --out --seal --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "backup add") echo "--identity --label --new-key --no-uv --no-store --out --seal --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "backup revoke") echo "--identity --label --no-uv --no-store --out --seal --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "backup "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "revoke-device "*) echo "--identity --device --device-public-key --no-uv --no-store --out --seal --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "delete "*) echo "--identity --no-uv --no-store --out --seal --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "request register") echo "--pending --out --name --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "request endorse") echo "--pending --out --identity --device --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "request tap") echo "--pending --out --identity --estate --epoch --claim --head --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "request confirm") echo "--pending --out --identity --estate --epoch --head --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "request revoke-device") echo "--pending --out --identity --device --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "request delete") echo "--pending --out --identity --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "request "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "import "*) echo "--pending --no-store --out --seal --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "capsule verify") echo "--strict --owner-key --identity --timestamp-pin --no-store --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "capsule show") echo "--strict --owner-key --identity --timestamp-pin --no-store --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "capsule merge") echo "--strict --owner-key --identity --timestamp-pin --no-store --out --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "capsule "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "verify "*) echo "--public-key --challenge --identity --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "inspect "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "commitment "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "directory import") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "directory list") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "directory pin") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "directory export") echo "--out --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "directory "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "store check") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "store "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "device list") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "device make") echo "--protect --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "device export") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "device passphrase") echo "--new-passphrase-fd --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "device "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "pin status") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "pin set") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "pin change") echo "--new-pin-fd --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "pin "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "passkeys list") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "passkeys rename") echo "--display-name --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "passkeys delete") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "passkeys "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "fingerprints list") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "fingerprints add") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "fingerprints rename") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "fingerprints remove") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "fingerprints "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "settings show") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "settings always-uv") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "settings min-pin-length") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "settings require-pin-change") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "settings "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "matrix run") echo "--tester --repeat --also --serial --finish --runs --practice --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "matrix second-host") echo "--runs --practice --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "matrix verify") echo "--runs --practice --metadata --root --expired-ok --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "matrix fill") echo "--runs --practice --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "matrix check") echo "--runs --practice --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "matrix diff") echo "--runs --practice --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "matrix report") echo "--runs --practice --out --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "matrix atlas") echo "--runs --practice --out --page --metadata --root --expired-ok --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "matrix "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "doctor "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "demo "*) echo "--dir --capsule --stage --people --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "virtual run") echo "--udp --uhid --usb-gadget --vpcd --card --lift --model --fault --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "virtual models") echo "--udp --uhid --usb-gadget --vpcd --card --lift --model --fault --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "virtual "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "help "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help" ;;
+    *) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --last-tries --virtual-touch --data-dir --yes --help --version" ;;
   esac
 }
 
@@ -230,6 +231,7 @@ _sealkey_value() {
     "verify --challenge") echo "" ;;
     "verify --identity") echo "files" ;;
     "directory --out") echo "files" ;;
+    "device --new-passphrase-fd") echo "" ;;
     "pin --new-pin-fd") echo "" ;;
     "passkeys --display-name") echo "" ;;
     "matrix --tester") echo "" ;;
@@ -239,7 +241,9 @@ _sealkey_value() {
     "matrix --runs") echo "dirs" ;;
     "matrix --practice") echo "dirs" ;;
     "matrix --out") echo "files" ;;
+    "matrix --page") echo "files" ;;
     "matrix --metadata") echo "files" ;;
+    "matrix --root") echo "files" ;;
     "demo --dir") echo "dirs" ;;
     "demo --capsule") echo "files" ;;
     "demo --stage") echo "=sealed =overdue =claimed =open =authorized =released" ;;
@@ -253,6 +257,7 @@ _sealkey_value() {
     *" --key") echo "keys" ;;
     *" --timeout") echo "" ;;
     *" --pin-fd") echo "" ;;
+    *" --passphrase-fd") echo "" ;;
     *" --pinentry") echo "" ;;
     *" --virtual-touch") echo "=auto =prompt" ;;
     *" --data-dir") echo "dirs" ;;
@@ -278,9 +283,11 @@ _sealkey_operand() {
     "directory import "*) echo "files" ;;
     "directory pin "2) echo "people" ;;
     "store  1") echo "=check" ;;
-    "device  1") echo "=list =make =export" ;;
+    "device  1") echo "=list =make =export =passphrase" ;;
     "device make "2) echo "devices" ;;
     "device export "2) echo "devices" ;;
+    "device passphrase "2) echo "=set =change =remove" ;;
+    "device passphrase "3) echo "devices" ;;
     "pin  1") echo "=status =set =change" ;;
     "passkeys  1") echo "=list =rename =delete" ;;
     "passkeys rename "2) echo "" ;;

@@ -17,7 +17,7 @@ function __sealkey_operands
     end
     switch $token
       case '--*=*'
-      case --also --capsule --card --challenge --claim --data-dir --device --device-public-key --dir --display-name --epoch --estate --fault --friend --giver --handshake --head --identity --into --item --kem-bundle --key --label --last-sign --lift --lock --me --metadata --model --name --new-key --new-pin-fd --out --owner-key --pending --people --photo --pin-fd --pinentry --practice --public-key --receiver --repeat --runs --serial --sheet --stage --store --tester --timeout --timestamp-pin --udp --virtual-touch --vpcd
+      case --also --capsule --card --challenge --claim --data-dir --device --device-public-key --dir --display-name --epoch --estate --fault --friend --giver --handshake --head --identity --into --item --kem-bundle --key --label --last-sign --lift --lock --me --metadata --model --name --new-key --new-passphrase-fd --new-pin-fd --out --owner-key --page --passphrase-fd --pending --people --photo --pin-fd --pinentry --practice --public-key --receiver --repeat --root --runs --serial --sheet --stage --store --tester --timeout --timestamp-pin --udp --virtual-touch --vpcd
         set skips 1
       case '-*'
       case '*'
@@ -77,9 +77,9 @@ function __sealkey_commands
   printf '%s\t%s\n' verify 'Check any file of this program or of Seal\'s.'
   printf '%s\t%s\n' inspect 'Decode and explain WebAuthn, COSE, CTAP or Seal bytes.'
   printf '%s\t%s\n' commitment 'Print the preimage and the hash of anything Seal has people sign.'
-  printf '%s\t%s\n' directory 'Keep identity records on this computer: import them, list them, pin a root key, hand them on.'
+  printf '%s\t%s\n' directory 'Keep identity records on this computer: import them or parts of them, list them, pin a root key, hand them on.'
   printf '%s\t%s\n' store 'Check what this computer keeps.'
-  printf '%s\t%s\n' device 'This computer\'s devices: make one, list them, or show the public side for endorsing it elsewhere.'
+  printf '%s\t%s\n' device 'This computer\'s devices: make one, list them, show the public side for endorsing it elsewhere.'
   printf '%s\t%s\n' pin 'Set a key\'s first PIN, change it, or see how many tries are left.'
   printf '%s\t%s\n' passkeys 'The passkeys that a key stores: list, rename or delete them.'
   printf '%s\t%s\n' fingerprints 'The fingerprints that a key knows: list, add, rename or remove them.'
@@ -98,6 +98,7 @@ complete -c sealkey -l json -d 'print one JSON object'
 complete -c sealkey -l quiet -d 'say nothing but results and errors'
 complete -c sealkey -l timeout -x -d 'how long to wait for a touch (30)'
 complete -c sealkey -l pin-fd -x -d 'read the PIN from file descriptor N, up to a line end'
+complete -c sealkey -l passphrase-fd -x -d 'read a device\'s passphrase from file descriptor N, up to a line end'
 complete -c sealkey -l pinentry -x -d 'ask for the PIN with this pinentry program (without a terminal: the system\'s own)'
 complete -c sealkey -l last-tries -d 'try a PIN even when three tries or fewer are left'
 complete -c sealkey -l virtual-touch -x -a 'auto prompt' -d 'who touches the virtual key: auto, prompt or milliseconds (auto)'
@@ -150,6 +151,7 @@ complete -c sealkey -n '__sealkey_in sponsor' -l no-store -d 'keep nothing of th
 complete -c sealkey -n '__sealkey_at 0' -a unlock -d 'Show that a key opens the identity that was registered on it. Nothing is kept unless you say so.'
 complete -c sealkey -n '__sealkey_at 1 unlock' -F
 complete -c sealkey -n '__sealkey_in unlock' -l store -x -d 'keep the private halves on this computer, as a device of that name'
+complete -c sealkey -n '__sealkey_in unlock' -l protect -d 'ask for a passphrase for what is kept (--store)'
 complete -c sealkey -n '__sealkey_in unlock' -l identity -rF -d 'the identity record, when FILE is the lock alone and does not say whose it is'
 
 complete -c sealkey -n '__sealkey_at 0' -a tap -d 'Tap to release: from an estate\'s record, or from an estate, an epoch, a claim and the record\'s head.'
@@ -270,7 +272,7 @@ complete -c sealkey -n '__sealkey_at 1 inspect' -F -a '-'
 complete -c sealkey -n '__sealkey_at 0' -a commitment -d 'Print the preimage and the hash of anything Seal has people sign.'
 complete -c sealkey -n '__sealkey_at 1 commitment' -f -a '(__sealkey_list commitments)'
 
-complete -c sealkey -n '__sealkey_at 0' -a directory -d 'Keep identity records on this computer: import them, list them, pin a root key, hand them on.'
+complete -c sealkey -n '__sealkey_at 0' -a directory -d 'Keep identity records on this computer: import them or parts of them, list them, pin a root key, hand them on.'
 complete -c sealkey -n '__sealkey_at 1 directory' -a 'import list pin export'
 complete -c sealkey -n '__sealkey_at 2+ directory import' -F
 complete -c sealkey -n '__sealkey_at 2 directory pin' -f -a '(__sealkey_list people)'
@@ -279,10 +281,14 @@ complete -c sealkey -n '__sealkey_in directory export' -l out -rF -d 'where the 
 complete -c sealkey -n '__sealkey_at 0' -a store -d 'Check what this computer keeps.'
 complete -c sealkey -n '__sealkey_at 1 store' -a 'check'
 
-complete -c sealkey -n '__sealkey_at 0' -a device -d 'This computer\'s devices: make one, list them, or show the public side for endorsing it elsewhere.'
-complete -c sealkey -n '__sealkey_at 1 device' -a 'list make export'
+complete -c sealkey -n '__sealkey_at 0' -a device -d 'This computer\'s devices: make one, list them, show the public side for endorsing it elsewhere.'
+complete -c sealkey -n '__sealkey_at 1 device' -a 'list make export passphrase'
 complete -c sealkey -n '__sealkey_at 2 device make' -f -a '(__sealkey_list devices)'
 complete -c sealkey -n '__sealkey_at 2 device export' -f -a '(__sealkey_list devices)'
+complete -c sealkey -n '__sealkey_at 2 device passphrase' -f -a 'set change remove'
+complete -c sealkey -n '__sealkey_at 3 device passphrase' -f -a '(__sealkey_list devices)'
+complete -c sealkey -n '__sealkey_in device make' -l protect -d 'ask for a passphrase for the private halves'
+complete -c sealkey -n '__sealkey_in device passphrase' -l new-passphrase-fd -x -d 'read the new passphrase from file descriptor N (change)'
 
 complete -c sealkey -n '__sealkey_at 0' -a pin -d 'Set a key\'s first PIN, change it, or see how many tries are left.'
 complete -c sealkey -n '__sealkey_at 1 pin' -a 'status set change'
@@ -315,8 +321,10 @@ complete -c sealkey -n '__sealkey_in matrix run' -l finish -d 'end a run that wa
 complete -c sealkey -n '__sealkey_in matrix' -l runs -x -a '(__fish_complete_directories)' -d 'the records of real keys (matrix/runs)'
 complete -c sealkey -n '__sealkey_in matrix' -l practice -x -a '(__fish_complete_directories)' -d 'where runs of virtual keys go (matrix/practice)'
 complete -c sealkey -n '__sealkey_in matrix report atlas' -l out -rF -d 'where the page goes'
-complete -c sealkey -n '__sealkey_in matrix atlas verify' -l metadata -rF -d 'the decoded payload of the FIDO Metadata Service'
-complete -c sealkey -n '__sealkey_in matrix atlas' -l expired-ok -d 'take metadata whose time is over'
+complete -c sealkey -n '__sealkey_in matrix atlas' -l page -rF -d 'write the atlas as a page for a browser, too'
+complete -c sealkey -n '__sealkey_in matrix atlas verify' -l metadata -rF -d 'the FIDO Metadata Service\'s signed BLOB, or its decoded payload'
+complete -c sealkey -n '__sealkey_in matrix atlas verify' -l root -rF -d 'the DER certificate that the BLOB\'s signer leads to, instead of FIDO\'s'
+complete -c sealkey -n '__sealkey_in matrix atlas verify' -l expired-ok -d 'take metadata whose time is over'
 
 complete -c sealkey -n '__sealkey_at 0' -a doctor -d 'Look for whatever stands between you and your keys, and say what to do about it.'
 
