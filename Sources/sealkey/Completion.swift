@@ -20,7 +20,7 @@ enum Completion {
     }
     for word in options.operands {
       for (name, meaning) in candidates(word, invocation) {
-        Console.out("\(name.printable)\t\(meaning.printable)")
+        Console.document("\(name.printable)\t\(meaning.printable)")
       }
     }
     return 0

@@ -21,17 +21,15 @@ enum Console {
     if !write(1, Array((shown + "\n").utf8)) { lost.store(true, ordering: .relaxed) }
   }
 
-  /// A result that is JSON, or a file's bytes: exactly as it is, except that JSON shown on a terminal has everything that
-  /// could steer one written as an escape, which means the same.
+  /// A result for a program: as it is, except that what could steer a terminal is written as an escape of JSON, which
+  /// means the same there. Who knows what it is piped into.
   static func document(_ text: String) {
-    let shown = isatty(1) == 1 ? text.escapedForTerminal : text
-    if !write(1, Array((shown + "\n").utf8)) { lost.store(true, ordering: .relaxed) }
+    if !write(1, Array((text.escapedForTerminal + "\n").utf8)) { lost.store(true, ordering: .relaxed) }
   }
 
   /// An object of JSON on a line of its own.
   static func out(_ json: JSONValue) {
-    let line = String(decoding: JSONWriter.write(json, .init(escapesSlashes: false)), as: UTF8.self)
-    if !write(1, Array((line.escapedForTerminal + "\n").utf8)) { lost.store(true, ordering: .relaxed) }
+    document(String(decoding: JSONWriter.write(json, .init(escapesSlashes: false)), as: UTF8.self))
   }
 
   /// Whether a part of the result could not be written.
@@ -108,7 +106,7 @@ struct TerminalText {
     var head = String(line.prefix { $0 == " " })
     // Two blanks stand between the columns of a table.
     if let gap = line.dropFirst(head.count).prefix(columns / 2).ranges(of: "  ").last {
-      head = String(line[..<gap.upperBound])
+      head = String(line[..<gap.upperBound] + line[gap.upperBound...].prefix { $0 == " " })
     }
     let indent = String(repeating: " ", count: width(head))
     var lines: [String] = []

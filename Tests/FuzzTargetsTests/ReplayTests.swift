@@ -13,7 +13,7 @@ import Testing
   func seeds() async throws {
     let stock = try await SeedStock.made()
     // For a fuzzer that is built by other means.
-    if let folder = getenv("SEALKEY_FUZZ_SEEDS").map({ String(cString: $0) }) { try SeedFolder.write(stock, to: folder) }
+    if let folder = getenv("SEALKEY_FUZZ_SEEDS") { try SeedFolder.write(stock, to: String(cString: folder)) }
     for target in FuzzTarget.all {
       let seeds = try target.seeds(stock)
       #expect(!seeds.isEmpty, "\(target.name)")

@@ -57,7 +57,7 @@ import Testing
     let whole = try AtomicFile.readSecret(path).exposed()
     for count in 0..<whole.count {
       try AtomicFile.write(Array(whole.prefix(count)), to: path, mode: 0o600)
-      #expect(throws: WrapError.self, "cut at \(count)") { _ = try DeviceFile.read(path) }
+      #expect(throws: DeviceError.self, "cut at \(count)") { _ = try DeviceFile.read(path) }
     }
   }
 }

@@ -126,7 +126,7 @@ import WebAuthnCore
       ],
       input: Array("\(Self.word)\n".utf8))
     #expect(shown.out.hasSuffix(Hex.encode(made.devicePublicKey)), "\(shown.err)")
-    let scheme = try Program.run("sh", ["-c", "openssl asn1parse -in '\(file)'"])
+    let scheme = try Program.run("sh", ["-c", "openssl asn1parse -strictpem -in '\(file)'"])
     #expect(
       scheme.out.contains("PBES2") && scheme.out.contains("1.3.6.1.4.1.11591.4.11") || scheme.out.contains("scrypt"))
     let wrong = try Program.run(

@@ -10,11 +10,14 @@ import WebAuthnCore
 
 /// A root credential in memory, as a key that ceremonies can ask: quick, and it counts how often it was touched.
 actor SoftKey: CeremonyKey {
-  let id = Random.bytes(32)
+  let id: [UInt8]
   let root: P256.Signing.PrivateKey
   private(set) var touches = 0
 
-  init() throws { root = try P256.Signing.PrivateKey() }
+  init(id: [UInt8]? = nil) throws {
+    self.id = id ?? Random.bytes(32)
+    root = try P256.Signing.PrivateKey()
+  }
 
   nonisolated var publicKey: [UInt8] { root.publicKey.rawRepresentation }
 
@@ -42,8 +45,8 @@ struct SoftPerson: Sendable {
   let record: DirectoryRecord
   let person: SyntheticPerson
 
-  init(_ name: String, endorsedAt: Int64) async throws {
-    let key = try SoftKey()
+  init(_ name: String, endorsedAt: Int64, credentialID: [UInt8]? = nil) async throws {
+    let key = try SoftKey(id: credentialID)
     let identity = RootIdentity(credentialID: key.id, publicKey: key.publicKey, tier: .verified, displayName: name)
     let bare = DirectoryRecord(identity: identity)
     let ceremony = Ceremony(key: key)

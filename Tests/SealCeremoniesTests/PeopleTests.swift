@@ -98,8 +98,14 @@ import WebAuthnCore
         == "nothingToRevoke")
 
     var eve = try await SoftPerson("Eve", endorsedAt: 1).record
+    // Eve cannot make Ada's spare her own, and so not stand in its way either.
     eve.backups = [backup]
-    let disputed = try known([record, eve])
+    let claimed = try known([record, eve])
+    let found = try await spare.plugged { _, session in try await Ceremony(key: session).signIn(among: claimed) }
+    #expect(found.credentialID == backup.credentialID)
+    // But she can say that it is her root key.
+    let impostor = try await SoftPerson("Eve", endorsedAt: 1, credentialID: backup.credentialID).record
+    let disputed = try known([record, impostor])
     #expect(
       await failure {
         _ = try await spare.plugged { _, session in try await Ceremony(key: session).signIn(among: disputed) }

@@ -28,8 +28,8 @@ enum CardFault: Sendable, Hashable {
   case lift
   /// The card is lifted after it has done it, before its answer is read.
   case liftAfter
-  /// The reader does not come back for so long.
-  case hang(milliseconds: Int)
+  /// The reader does not come back until somebody lets it.
+  case hang
 }
 
 /// Readers on a table, and somebody who lays virtual cards on them.
@@ -50,6 +50,8 @@ final class Desk: Sendable {
     var apdus: [[UInt8]] = []
     var faults: [Int: CardFault] = [:]
     var fired = 0
+    /// Whether a reader that hangs comes back.
+    var hangsNoMore = false
     var problem: CardError?
     /// Told of each APDU by its number, before the card hears it.
     var onAPDU: (@Sendable (Int) -> Void)?
@@ -179,7 +181,7 @@ private final class DeskChannel: APDUChannel {
     case .lift:
       desk.lift(from: slot.name)
       throw .card(.removed)
-    case .hang(let milliseconds): usleep(UInt32(milliseconds) * 1000)
+    case .hang: while !desk.state.withLock({ $0.hangsNoMore }) { usleep(2000) }
     default: break
     }
     guard var reply = card.transmit(apdu) else {

@@ -118,14 +118,15 @@ struct CardCeremonyTests {
   @Test("a reader that hangs is left behind: by the deadline, and by a cancel")
   func hangingReader() async throws {
     let timings = KeyTimings(
-      touch: Pace.milliseconds(1000), command: Pace.milliseconds(8000), drain: .milliseconds(50))
+      touch: Pace.milliseconds(3000), command: Pace.milliseconds(8000), drain: .milliseconds(50))
     let bench = try CardBench(timings: timings)
     try await bench.key.open()
     let count = bench.desk.apdus.count
-    bench.desk.state.withLock { $0.faults = [count: .hang(milliseconds: 4000 * Int(Pace.factor))] }
+    bench.desk.state.withLock { $0.faults = [count: .hang] }
     #expect(await failure { try await bench.session.makeCredential(Bench.registration()) } == "noAnswer")
     // Until the reader comes back, it is held: by this program, which does not know it any more.
     #expect(await failure { try await bench.session.makeCredential(Bench.registration()) } == "readerInUse")
+    bench.desk.state.withLock { $0.hangsNoMore = true }
     try await eventually { !bench.desk.state.withLock { $0.slots[0].isHeld } }
     #expect(await failure { try await bench.session.makeCredential(Bench.registration()) } == nil)
   }

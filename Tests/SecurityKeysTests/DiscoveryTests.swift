@@ -176,6 +176,8 @@ struct NodeLockTests {
     var (master, terminal) = (Int32(-1), Int32(-1))
     var name = [CChar](repeating: 0, count: 256)
     try #require(openpty(&master, &terminal, &name, nil, nil) == 0)
+    // A program that another test starts must not hold it too.
+    for descriptor in [master, terminal] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     defer {
       close(master)
       close(terminal)

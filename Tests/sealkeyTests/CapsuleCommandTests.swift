@@ -97,9 +97,9 @@ import WebAuthnCore
     arguments: [
       (["capsule"], "missingOperand"), (["capsule", "verify"], "missingOperand"),
       (["capsule", "burn", "x"], "badValue"), (["capsule", "verify", "/dev/null", "y"], "extraOperand"),
-      (["capsule", "verify", "/dev/null"], "jsonTruncated"), (["capsule", "show", "/nonexistent"], "fileNotFound"),
+      (["capsule", "verify", "/dev/null"], "notARegularFile"), (["capsule", "show", "/nonexistent"], "fileNotFound"),
       (["capsule", "merge", "/dev/null"], "missingOption"),
-      (["capsule", "verify", "/dev/null", "--owner-key", "00"], "jsonTruncated"),
+      (["capsule", "verify", "/dev/null", "--owner-key", "00"], "notARegularFile"),
       (["demo", "--stage", "open"], "missingOption"),
       (["demo", "--capsule", "/tmp/x", "--stage", "soon"], "badValue"),
       (["demo", "--capsule", "/nonexistent/x"], "fileUnwritable"),

@@ -103,13 +103,16 @@ import WebAuthnCore
       (["info", "--key", "what?"], 2, "badValue"), (["info", "--timeout", "-1"], 2, "badValue"),
       (["list", "--json=1"], 2, "needlessValue"),
       (["verify", "/nonexistent"], 7, "fileNotFound"), (["verify", "/"], 7, "isDirectory"),
-      (["verify", "/dev/null"], 1, "jsonTruncated"), (["inspect", "/dev/null"], 1, "unknownBytes"),
+      (["verify", "/dev/null"], 7, "notARegularFile"), (["inspect", "/dev/null"], 7, "notARegularFile"),
+      (["verify", "(empty)"], 1, "jsonTruncated"), (["inspect", "(empty)"], 1, "unknownBytes"),
       (["commitment", "nonsense"], 2, "unknownCommitment"),
       (["info", "--key", "/dev/null"], 3, "notASecurityKey"), (["info", "--key", "abcdef"], 3, "noSuchKey"),
       (["register", "--name", "", "--key", "virtual"], 2, "badName"),
     ] as [([String], Int32, String)])
   func wrongUseHasAName(_ arguments: [String], _ code: Int32, _ name: String) throws {
     let folder = try TemporaryFolder()
+    try Sealkey.put("", "\(folder.path)/empty")
+    let arguments = arguments.map { $0 == "(empty)" ? "\(folder.path)/empty" : $0 }
     let result = try Program.run(Program.sealkey, ["--json", "--data-dir", folder.path] + arguments)
     #expect(try json(result)["error"]?["name"]?.string == name, "\(result.out)")
     #expect(result.code == code)

@@ -140,7 +140,7 @@ private final class Browser {
     let tap = ["confirm", "--identity", path("ada.json"), "--estate", "E", "--epoch", "1", "--head", ""]
     #expect(try ceremony(tap, other, out: "x").error == "unexpectedCredential")
     #expect(try Sealkey.run(["import", path("answer"), "--pending", path("nothing")] + data).error == "fileNotFound")
-    #expect(try Sealkey.run(["import", "/dev/null", "--pending", path("pending")] + data).error == "jsonTruncated")
+    #expect(try Sealkey.run(["import", "/dev/null", "--pending", path("pending")] + data).error == "notARegularFile")
     #expect(
       try Sealkey.run(["request", "dance", "--identity", path("ada.json"), "--pending", path("p")] + data).error
         == "badValue")

@@ -134,6 +134,8 @@ public struct KnownPeople: Sendable {
       dead.deviceEndorsements.removeAll { revoked.contains($0.devicePublicKey) }
       dead.backups.removeAll { revoked.contains($0.publicKey) }
       dead.revocations = []
+      // What a revoked backup had endorsed falls with it.
+      dead.deviceEndorsements = (try? dead.provenPart())?.record.deviceEndorsements ?? dead.deviceEndorsements
       dead.tier = Tier.deleted.rawValue
       dead.tombstone = record.tombstone
       records[hash] = dead
