@@ -52,11 +52,15 @@ enum CommandLineTool {
     return outcome.code
   }
 
+  /// The error under its name; one without a name is a fault of this program.
+  static func named(_ error: any Error) -> any NamedError {
+    (error as? any NamedError) ?? (error is CancellationError ? Interrupted() : Unexpected("\(error)"))
+  }
+
   /// Says what went wrong.
   /// - Returns: the exit code.
   static func fail(_ error: any Error, _ arguments: [String]) -> Int32 {
-    let named: any NamedError =
-      (error as? any NamedError) ?? (error is CancellationError ? Interrupted() : Unexpected("\(error)"))
+    let named = named(error)
     if wantsJSON(arguments) {
       Console.out(.object([("error", named.json)]))
     } else {

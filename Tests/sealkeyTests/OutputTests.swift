@@ -2,8 +2,10 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+import CTAPWire
 import TestSupport
 import Testing
+import VirtualAuthenticator
 import WebAuthnCore
 
 /// Where results go: known to be possible before anybody touches a key.
@@ -64,5 +66,45 @@ import WebAuthnCore
     try Sealkey.put(unmarked, "\(folder.path)/unmarked.json")
     let checked = try Program.run(Program.sealkey, ["verify", "\(folder.path)/unmarked.json"])
     #expect(checked.out.lowercased().contains("simulated"), "\(checked.out)")
+  }
+}
+
+/// What the first touch of two has made is not lost with the second.
+@Suite(.programs) struct SecondTouchTests {
+  @Test(arguments: [false, true])
+  func anIdentityOutlivesItsSecondTouch(_ isWritten: Bool) throws {
+    let touches = Locked(0)
+    let virtual = try VirtualAuthenticator(
+      touch: .prompt { pending in
+        let isFirst = touches.withLock {
+          $0 += 1
+          return $0 == 1
+        }
+        if isFirst { pending.approve() } else { pending.refuse() }
+      })
+    let host = try VirtualKeyHost.udp(virtual)
+    defer { host.stop() }
+    let port = try #require(host.port)
+    let folder = try TemporaryFolder()
+    let file = "\(folder.path)/ada.json"
+    let data = ["--data-dir", "\(folder.path)/data", "--key", "udp:\(port)"]
+    let run = try Sealkey.run(
+      ["register", "--name", "Ada", "--endorse", "--device", "\(folder.path)/d"] + (isWritten ? ["--out", file] : [])
+        + data)
+    let name = try #require(run.json["notEndorsed"]?["name"]?.string, "\(run.json) \(run.err)")
+    #expect(run.code == (name == "timedOut" ? 5 : run.code) && run.code != 0, "\(name)")
+    #expect(run.err.contains("NO device speaks for it") && run.err.contains("sealkey endorse"))
+    if isWritten {
+      #expect(try Sealkey.run(["verify", file]).code == 0)
+    } else {
+      #expect(run.json["artefact"]?["format"]?.string?.hasPrefix("sealkey.") == true)
+    }
+    let people = try Sealkey.run(["directory", "list"] + data).json["identities"]?.array
+    #expect(people?.count == 1)
+    // A file that is no device is said before any touch.
+    try Sealkey.put("x", "\(folder.path)/wrong")
+    let early = try Sealkey.run(
+      ["register", "--name", "Eve", "--endorse", "--device", "\(folder.path)/wrong"] + data)
+    #expect(early.error != nil && touches.withLock { $0 } == 2)
   }
 }

@@ -90,9 +90,14 @@ public struct Artefact: Sendable {
   /// Seal's own JSON alone, as `--seal` writes it: when a key was simulated, with a member `simulated` in front that
   /// Seal's decoders pass over.
   public func sealOnly() -> [UInt8] {
-    guard isSimulated, seal.first == UInt8(ascii: "{"),
-      let top = try? JSONReader.parse(seal), let members = top.object, top["simulated"] == nil
+    guard isSimulated, seal.first == UInt8(ascii: "{"), let top = try? JSONReader.parse(seal), let members = top.object,
+      top["simulated"]?.bool != true
     else { return seal + [0x0a] }
+    guard top["simulated"] == nil else {
+      // It says that it is not, or something else.
+      let others = members.filter { $0.name != "simulated" }.map { ($0.name, Optional($0.value)) }
+      return JSONWriter.write(.object([("simulated", .bool(true))] + others), .init(escapesSlashes: false)) + [0x0a]
+    }
     return Array("{\"simulated\":true\(members.isEmpty ? "" : ",")".utf8) + seal.dropFirst() + [0x0a]
   }
 

@@ -3,6 +3,7 @@
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 import CryptoCore
+import Glibc
 import SealCeremonies
 import SealFormats
 import SecurityKeys
@@ -32,6 +33,8 @@ extension Command {
     let endorses = invocation.options.has("endorse")
     if invocation.options.has("device"), !endorses { throw UsageError.missingOption("endorse") }
     let path = endorses ? try invocation.required("device") : nil
+    // A file that is no device is said before the key is touched.
+    if let path, access(path, F_OK) == 0 { _ = try DeviceFile.publicHalves(path) }
     return try await invocation.withKey(touches: endorses ? 2 : 1) { _, session in
       let ceremony = Ceremony(
         key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred)
@@ -43,20 +46,16 @@ extension Command {
       {
         throw AlreadyRegistered(known: invocation.knownPeople().records.values.map(\.displayName).sorted())
       }
+      // The key holds the identity now. Whatever happens to the second touch, its record is not lost.
+      var notEndorsed: (any NamedError)?
       if let path {
-        let device = try DeviceFile.readOrMake(path)
-        invocation.say("Touching it again lets this computer's device speak for \(name).")
-        let (endorsement, _) = try await ceremony.endorse(
-          devicePublicKey: device.halves.devicePublicKey, kemBundle: device.halves.kemBundle, as: registered.record,
-          at: SealDate(epoch: invocation.now))
-        registered.record.deviceEndorsements.append(endorsement)
-        if device.isNew {
-          invocation.say("Wrote \(path): this computer's device. It holds secrets; keep it to yourself.")
-        }
+        do {
+          try await endorse(path, with: ceremony, &registered, invocation)
+        } catch { notEndorsed = CommandLineTool.named(error) }
       }
       let record = registered.record
       await invocation.keep { try $0.takeRegistered(record, at: invocation.now) }
-      return try invocation.deliver(
+      var outcome = try invocation.deliver(
         registered.artefact,
         [
           "Registered \(name) as \(registered.record.rootHash.prefix(16))...",
@@ -65,9 +64,31 @@ extension Command {
         [
           ("rootHash", .string(registered.record.rootHash)), ("publicKeyHex", .hex(registered.record.publicKey)),
           ("credentialIDHex", registered.record.credentialID.map { .hex($0) }),
-          ("telemetry", .string(registered.telemetry.line)),
+          ("telemetry", .string(registered.telemetry.line)), ("notEndorsed", notEndorsed?.json),
         ])
+      if let notEndorsed {
+        Console.note(
+          "The identity is made, but NO device speaks for it: \(notEndorsed.message) [\(notEndorsed.name)]\n"
+            + "  Endorse one later: sealkey endorse --identity \(invocation.options["out"] ?? name) --device FILE")
+        outcome.code = notEndorsed.kind.rawValue
+      }
+      return outcome
     }
+  }
+
+  /// The second touch: a device that speaks for the new identity.
+  private static func endorse(
+    _ path: String, with ceremony: Ceremony, _ registered: inout Ceremony.Registered, _ invocation: Invocation
+  ) async throws {
+    let device = try DeviceFile.readOrMake(path)
+    if device.isNew {
+      invocation.say("Wrote \(path): this computer's device. It holds secrets; keep it to yourself.")
+    }
+    invocation.say("Touching it again lets this computer's device speak for \(registered.record.displayName).")
+    let (endorsement, _) = try await ceremony.endorse(
+      devicePublicKey: device.halves.devicePublicKey, kemBundle: device.halves.kemBundle, as: registered.record,
+      at: SealDate(epoch: invocation.now))
+    registered.record.deviceEndorsements.append(endorsement)
   }
 }
 
