@@ -9,7 +9,7 @@ SWIFT ?= swift
 PREFIX ?= /usr/local
 export SWIFT_BACKTRACE ?= color=no
 
-.PHONY: help kernel card debian13 pages browser demo build release install deb \
+.PHONY: help kernel terminal card debian13 pages browser demo build release install deb \
   reproducible test check format interface completions docs fuzz bench ci-full packages clean
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo 'make docs      documentation of every module, into .build/docs'
 	@echo 'make completions   bash, zsh and fish themselves complete what they should'
 	@echo 'make kernel    the whole job on a real kernel, in a throw-away virtual machine'
+	@echo 'make terminal  prompts and PIN entry under tmux: wide, narrow and dumb terminals, real pinentry programs'
 	@echo 'make card      the virtual key as a contactless card, through a real pcscd'
 	@echo 'make pages     the pages that sealkey writes, in a headless Chromium and before an HTML validator'
 	@echo 'make browser   headless Chromium registers and signs what sealkey asks'
@@ -88,6 +89,11 @@ kernel: build
 	@Tests/Integration/kernel.sh
 	@Tests/Integration/gadget.sh
 	@Tests/Integration/faults.sh
+	@Tests/Integration/doctor.sh
+
+terminal: build
+	@Tools/install-packages.sh integration
+	@Tests/Integration/terminal.sh
 
 debian13:
 	@command -v debootstrap >/dev/null || apt-get install -y -q --no-install-recommends debootstrap

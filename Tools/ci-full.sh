@@ -54,8 +54,11 @@ SEALKEY_EVERY_BYTE=1 swift test --filter SealFormatsTests.CapsuleByteTests
 step 'a capsule of 100,000 events: memory, cores'
 swift run -c release --package-path Benchmarks --scratch-path .build/benchmarks CapsuleBenchmark
 
-step 'a real kernel: uhid, a USB gadget, fifty faults, interruptions'
+step 'a real kernel: uhid, a USB gadget, fifty faults, interruptions, doctor'
 make kernel
+
+step 'prompts and PIN entry on real terminals'
+make terminal
 
 step 'the key as a card, and sealkey on a card reader, through a real pcscd'
 make card

@@ -47,6 +47,7 @@ integration=(
   'lintian|checks the Debian package'
   'dpkg-dev|makes it'
   'valgrind|watches memory from outside'
+  'udev|reads our rules in the tests of doctor'
 )
 browser=(
   "${test[@]}"
