@@ -41,6 +41,7 @@ struct Command: Sendable {
     OptionSpec("passphrase-fd", "N", "read a device's passphrase from file descriptor N, up to a line end"),
     OptionSpec(
       "pinentry", "PROGRAM", "ask for the PIN with this pinentry program (without a terminal: the system's own)"),
+    OptionSpec("replace", nil, "replace a file that is there already (without it: fileExists)"),
     OptionSpec("last-tries", nil, "try a PIN even when three tries or fewer are left"),
     OptionSpec(
       "virtual-touch", "HOW", "who touches the virtual key: auto, prompt or milliseconds (auto)",

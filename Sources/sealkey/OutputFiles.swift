@@ -2,12 +2,13 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+import CryptoCore
 import Glibc
 import SealCeremonies
 
 /// The files that a run is to write, looked at before anybody is asked for anything: a touch cannot be made again.
 enum OutputFiles {
-  private static let outputs = ["out", "into", "lock", "sheet", "handshake"]
+  private static let outputs = ["out", "into", "lock", "sheet", "handshake", "page"]
   /// What is read or made beside them. `--into` may be the capsule that was read: it holds all of it.
   private static let others = ["identity", "device", "friend", "pending", "capsule"]
 
@@ -23,6 +24,9 @@ enum OutputFiles {
       }
       taken.append((name, path))
       try AtomicFile.checkCanReplace(path)
+      // What has not been published yet may be nowhere else. The capsule that was read is in what replaces it.
+      let isRead = name == "into" && options["capsule"] == path
+      if access(path, F_OK) == 0, !isRead, !options.has("replace") { throw OutputExists(path: path) }
       // Private halves are never written over: nothing brings them back.
       if beginsWithPrivateHalves(path) { throw FileError.exists(path: path) }
     }
@@ -39,4 +43,14 @@ enum OutputFiles {
       head.prefix(count).starts(with: Array(start.utf8.prefix(head.count)))
     }
   }
+}
+
+/// A file is there already, and nobody said that it may go.
+struct OutputExists: NamedError {
+  let path: String
+
+  let name = "fileExists"
+  let kind = FaultKind.file
+  var message: String { "\(path) is there already and was not touched." }
+  var next: String { "Choose another name, move the old file away, or say --replace." }
 }

@@ -51,6 +51,8 @@ try() {
   for i in {1..150}; do
     if screen | grep -qF -- "$wanted"; then echo "$shell: '$typed' gives '$wanted'"; return; fi
     sleep 0.1
+    # Where there are several, bash lists them only at a Tab after which nothing more could be added.
+    if [ "$tabs" -gt 1 ] && [ $((i % 20)) = 0 ]; then tmux -L "$socket" send-keys -t "$shell" Tab; fi
   done
   echo "completions: in $shell '$typed' does not give '$wanted'; the terminal shows:" >&2
   screen | grep . >&2 || true

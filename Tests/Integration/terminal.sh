@@ -23,7 +23,7 @@ secret=$(printf '%s%s' kestrel -4711)
 # begin COLUMNS TERM: a shell in a new terminal of that width.
 begin() {
   tmux kill-server 2>/dev/null || true
-  rm -rf "$work/data"
+  rm -rf "$work/data" "$work"/*.json
   columns=$1
   tmux new-session -d -x "$columns" -y 60 "env -i PATH=$PATH HOME=$work HISTFILE=$work/history LANG=C.UTF-8 PS1='ready> ' bash --norc -i"
   until_seen 'ready>'

@@ -81,7 +81,7 @@ import WebAuthnCore
     }
     #expect(notes.contains("|Touch the key now (30 seconds).|"), "\(notes)")
     _ = try Program.run("rm", ["\(folder.path)/notes"])
-    let quiet = try run("--quiet")
+    let quiet = try run("--quiet --replace")
     #expect(quiet.code == 0 && quiet.err.isEmpty, "\(quiet.err)")
     #expect(try !Sealkey.exists("\(folder.path)/notes"))
   }

@@ -69,6 +69,48 @@ import WebAuthnCore
   }
 }
 
+/// A file that is there may be the only copy of something that nobody has published yet.
+@Suite(.programs) struct OverwritingTests {
+  @Test func nothingIsReplacedUnasked() throws {
+    let folder = try TemporaryFolder()
+    let file = "\(folder.path)/precious"
+    let data = ["--key", "virtual", "--data-dir", "\(folder.path)/data"]
+    try Sealkey.put("precious", file)
+    for verb in [
+      ["register", "--name", "Ada"], ["directory", "export"], ["sign-in"],
+      ["capsule", "merge", file], ["matrix", "report"],
+    ] {
+      let run = try Sealkey.run(verb + ["--out", file] + data)
+      #expect(run.error == "fileExists" && run.code == 7, "\(verb): \(run.json)")
+      #expect(!run.err.contains("Touch the key"))
+    }
+    #expect(try Sealkey.text(file) == "precious")
+    #expect(try Sealkey.run(["register", "--name", "Ada", "--out", file, "--replace"] + data).code == 0)
+    #expect(try Sealkey.text(file).contains("sealkey.identity"))
+  }
+
+  /// The mark of a virtual key goes with a person wherever the record goes.
+  @Test func aSimulatedPersonStaysOne() throws {
+    let folder = try TemporaryFolder()
+    func data(_ name: String) -> [String] { ["--key", "virtual", "--data-dir", "\(folder.path)/\(name)"] }
+    let list = "\(folder.path)/people.json"
+    _ = try Sealkey.run(
+      ["register", "--name", "Ada", "--endorse", "--device", "\(folder.path)/d"] + data("here"))
+    #expect(try Sealkey.run(["directory", "export", "--out", list] + data("here")).code == 0)
+    #expect(try JSONReader.parse(Array(Sealkey.text(list).utf8))["simulated"]?.bool == true)
+    #expect(try Sealkey.run(["verify", list]).json["simulated"]?.bool == true)
+    // One who has no device yet does not keep the others out.
+    _ = try Sealkey.run(["register", "--name", "Bea", "--key", "virtual:final", "--data-dir", "\(folder.path)/here"])
+    #expect(try Sealkey.run(["directory", "export", "--out", list, "--replace"] + data("here")).code == 0)
+    let taken = try Sealkey.run(["directory", "import", list] + data("there"))
+    #expect(taken.code == 0)
+    #expect(
+      Set((taken.json["identities"]?.array ?? []).compactMap { $0["result"]?.string }) == ["new", "leftOut"])
+    let known = try Sealkey.run(["directory", "list"] + data("there")).json["identities"]?.array ?? []
+    #expect(known.count == 1 && known.allSatisfy { $0["simulated"]?.bool == true })
+  }
+}
+
 /// What the first touch of two has made is not lost with the second.
 @Suite(.programs) struct SecondTouchTests {
   @Test(arguments: [false, true])

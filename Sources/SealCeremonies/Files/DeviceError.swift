@@ -39,7 +39,7 @@ public enum DeviceError: NamedError, Hashable {
     case .halvesDiffer(let path):
       "The private halves in \(path) are not those of its public side: the file was damaged or changed."
     case .wrongPassphrase(let path): "That is not the passphrase of \(path), or the file was damaged."
-    case .passphraseRequired(let path): "\(path) is under a passphrase, and there is no terminal to ask for it."
+    case .passphraseRequired(let path): "The passphrase of \(path) is needed, and there is no terminal to ask for it."
     case .unfitPassphrase:
       "A passphrase has \(DeviceFile.minimumPassphrase) to \(DeviceFile.maximumPassphrase) bytes."
     case .hasPassphrase(let name): "The device \(name) has a passphrase already."

@@ -98,6 +98,8 @@ public struct KnownPeople: Sendable {
     case changed
     /// Nothing was.
     case unchanged
+    /// Nothing in it proves whose it is, and it came with others.
+    case leftOut
     /// The identity is deleted from now on.
     case deleted
   }
@@ -138,6 +140,7 @@ public struct KnownPeople: Sendable {
       dead.deviceEndorsements = (try? dead.provenPart())?.record.deviceEndorsements ?? dead.deviceEndorsements
       dead.tier = Tier.deleted.rawValue
       dead.tombstone = record.tombstone
+      dead.isSimulated = dead.isSimulated || record.isSimulated
       records[hash] = dead
       return .deleted
     }
@@ -248,6 +251,8 @@ public struct KnownPeople: Sendable {
 
   private static func unite(_ known: DirectoryRecord, _ new: DirectoryRecord) -> DirectoryRecord {
     var out = new
+    // Once simulated, always simulated.
+    out.isSimulated = new.isSimulated || known.isSimulated
     out.credentialID = new.credentialID ?? known.credentialID
     out.revocations += known.revocations.filter { old in !new.revocations.contains { $0 == old } }
     out.backups += known.backups.filter { old in !new.backups.contains { $0.credentialID == old.credentialID } }
@@ -279,6 +284,7 @@ public struct KnownPeople: Sendable {
   public func encoded(includingPins: Bool = true) -> [UInt8] {
     let json: JSONValue = .object([
       ("format", .string(Self.format)), ("version", .int(LocalStore.version)),
+      ("simulated", records.values.contains(where: \.isSimulated) ? .bool(true) : nil),
       ("records", .array(records.values.sorted { $0.rootHash < $1.rootHash }.map(\.json))),
       (
         "pins",

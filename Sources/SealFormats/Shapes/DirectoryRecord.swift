@@ -29,6 +29,8 @@ public struct DirectoryRecord: SealShape, Hashable {
   public var revocations: [DeviceRevocation]
   /// The proof of a record of tier `deleted`.
   public var tombstone: TombstoneProof?
+  /// A virtual key had a part in it. In a file it is the member `simulated`, which Seal's decoders pass over.
+  public var isSimulated = false
 
   /// A record of `identity` with what it has.
   public init(
@@ -62,6 +64,7 @@ public struct DirectoryRecord: SealShape, Hashable {
     } else {
       throw .missingMember(what: Self.shapeName, member: "credentialID")
     }
+    isSimulated = try m.ifPresent("simulated") { name throws(FormatError) in try m.bool(name) } ?? false
     deviceEndorsements = try Self.bytesOfList(m, "deviceEndorsements")
     backups = try Self.bytesOfList(m, "backupEndorsements")
     if tier == Tier.deleted.rawValue {
@@ -94,7 +97,7 @@ public struct DirectoryRecord: SealShape, Hashable {
       ("recordName", .string(rootHash)), ("publicKey", .base64(publicKey)), ("tier", .string(tier)),
       ("displayName", .string(displayName)), ("credentialID", credentialID.map { .base64($0) }),
       ("deviceEndorsements", list(deviceEndorsements)), ("backupEndorsements", list(backups)),
-      ("revocations", tombstone.map { .base64($0.encoded(.compact)) } ?? list(revocations)),
+      ("revocations", tombstone.map { .base64($0.encoded(.compact)) } ?? list(revocations)), ("simulated", isSimulated ? .bool(true) : nil),
     ])
   }
 

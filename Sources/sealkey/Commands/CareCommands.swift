@@ -84,6 +84,7 @@ extension Command {
     dead.tier = Tier.deleted.rawValue
     dead.tombstone = marker
     dead.revocations = []
+    dead.isSimulated = dead.isSimulated || simulated || signed.evidence.isSimulated
     let known = dead
     let outcome = try invocation.deliver(
       Artefact(
@@ -130,9 +131,10 @@ private enum CareVerb {
     var known = record
     known.backups.removeAll { $0.credentialID == backup.credentialID }
     known.backups.append(backup)
+    let isSimulated = simulated || signed.evidence.isSimulated || accepted.registered.response.evidence.isSimulated
+    known.isSimulated = known.isSimulated || isSimulated
     let changed = known
     await invocation.keep { _ = try $0.take(changed) }
-    let isSimulated = simulated || signed.evidence.isSimulated || accepted.registered.response.evidence.isSimulated
     return try invocation.deliver(
       Artefact(.backup, backup, isSimulated: isSimulated, evidence: signed.evidence(for: record)),
       [
@@ -156,6 +158,7 @@ private enum CareVerb {
     }
     var known = record
     known.revocations.append(revocation)
+    known.isSimulated = known.isSimulated || simulated || signed.evidence.isSimulated
     let changed = known
     await invocation.keep { _ = try $0.take(changed) }
     return try invocation.deliver(

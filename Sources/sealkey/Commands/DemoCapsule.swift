@@ -17,7 +17,10 @@ enum DemoCapsule {
     let policy = ReleasePolicy(threshold: 2)
     let start = invocation.now - SyntheticEstate.duration(of: policy, upTo: stage) - 3600
     let folder = invocation.options["people"]
-    if let folder { try makeFolder(folder) }
+    if let folder {
+      if access("\(folder)/ada", F_OK) == 0 { throw FileError.exists(path: folder) }
+      try makeFolder(folder)
+    }
 
     var people: [DemoPerson] = []
     for name in ["Ada", "Karin", "David", "Ruth"] {
@@ -164,7 +167,11 @@ private final class DemoPerson: Sendable {
     guard let folder else { return }
     try AtomicFile.write(artefact.encoded(pretty: true), to: "\(folder)/identity.json")
     let store = LocalStore(path: folder)
-    let records: [DirectoryRecord] = try everybody.map { try $0.shape(.identityRecord) }
+    let records: [DirectoryRecord] = try everybody.map {
+      var record: DirectoryRecord = try $0.shape(.identityRecord)
+      record.isSimulated = true
+      return record
+    }
     try await store.updatePeople { people in
       for record in records { _ = try people.take(record) }
       try people.pin(

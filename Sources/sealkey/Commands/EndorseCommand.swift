@@ -47,6 +47,7 @@ extension Command {
         at: time)
       var known = record
       known.deviceEndorsements.append(endorsement)
+      known.isSimulated = known.isSimulated || simulated || signed.evidence.isSimulated
       let endorsed = known
       await invocation.keep { _ = try $0.take(endorsed) }
       return try invocation.deliver(

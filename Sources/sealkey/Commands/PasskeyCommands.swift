@@ -65,7 +65,9 @@ extension Command {
     let request = try PasskeyRequest(parsing: AtomicFile.read(try invocation.required("pending")))
     switch try request.answer(AtomicFile.read(file)) {
     case .registered(let registered):
-      let record = registered.record
+      var made = registered.record
+      made.isSimulated = registered.artefact.isSimulated
+      let record = made
       await invocation.keep { try $0.takeRegistered(record, at: invocation.now) }
       return try invocation.deliver(
         registered.artefact,

@@ -37,6 +37,7 @@ extension Command {
         devicePublicKey: halves.devicePublicKey, kemBundle: halves.kemBundle, with: found,
         at: SealDate(epoch: invocation.now))
       record.deviceEndorsements.append(endorsement)
+      record.isSimulated = record.isSimulated || signed.evidence.isSimulated
       let known = record
       let pin = KnownPeople.Pin(
         rootHash: known.rootHash, publicKey: known.publicKey, displayName: known.displayName, origin: .signedIn,
@@ -88,9 +89,12 @@ extension Command {
     let pin = KnownPeople.Pin(
       rootHash: friend.record.rootHash, publicKey: friend.record.publicKey, displayName: friend.record.displayName,
       origin: .met, pinnedAt: invocation.now)
+    var met = friend.record
+    met.isSimulated = met.isSimulated || friend.isSimulated || meeting.signed.evidence.isSimulated
+    let known = met
     await invocation.keep {
       // They have just touched the key that the record names, so it needs no other proof.
-      _ = try $0.take(friend.record, isProven: true)
+      _ = try $0.take(known, isProven: true)
       try $0.pin(pin)
     }
     let handshake = Artefact(.forgeHandshake, meeting.handshake, isSimulated: isSimulated)

@@ -53,7 +53,9 @@ extension Command {
           try await endorse(path, with: ceremony, &registered, invocation)
         } catch { notEndorsed = CommandLineTool.named(error) }
       }
-      let record = registered.record
+      var made = registered.record
+      made.isSimulated = registered.artefact.isSimulated
+      let record = made
       await invocation.keep { try $0.takeRegistered(record, at: invocation.now) }
       var outcome = try invocation.deliver(
         registered.artefact,

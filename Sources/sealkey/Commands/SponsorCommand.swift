@@ -42,7 +42,9 @@ extension Command {
     } else {
       sponsored = try await invocation.withKey(touches: 2) { _, session in try await first(session) }
     }
-    let record = sponsored.record
+    var made = sponsored.record
+    made.isSimulated = sponsored.registered.artefact.isSimulated
+    let record = made
     await invocation.keep { try $0.takeRegistered(record, at: invocation.now) }
     return files.write(sponsored, isProven: proves, invocation)
   }

@@ -75,7 +75,13 @@ private enum DirectoryVerb {
       // Whole records first: what comes by itself may belong to one of them.
       for case .record(let record, let isProven) in found {
         var notes: [String] = []
-        let result = try people.take(record, isProven: isProven, noting: &notes)
+        let result: KnownPeople.Imported
+        do { result = try people.take(record, isProven: isProven, noting: &notes) } catch let error as StoreError {
+          // One without a device yet does not keep the others out.
+          guard found.count > 1, case .unprovenIdentityRecord = error else { throw error }
+          notes.append("\(error.message) Import the file of its registration.")
+          result = .leftOut
+        }
         results.append(Taken(hash: record.rootHash, name: record.displayName, result: result, notes: notes))
       }
       for case .part(let part) in found {
@@ -114,6 +120,7 @@ private enum DirectoryVerb {
       let pin = people.pins[$0.rootHash].map { "pinned (\($0.origin.rawValue))" } ?? "not pinned"
       return "\($0.rootHash.prefix(16))  \($0.tier)  \(pin)  \(counted(devices($0), "device"))  \($0.displayName)"
         .printable
+        + ($0.isSimulated ? "  (simulated)" : "")
     }
     return Outcome(
       text: lines.isEmpty ? "Nobody is known here yet." : lines.joined(separator: "\n"),
@@ -126,6 +133,7 @@ private enum DirectoryVerb {
                 ("rootHash", .string($0.rootHash)), ("name", .string($0.displayName)), ("tier", .string($0.tier)),
                 ("publicKeyHex", .hex($0.publicKey)), ("pinned", .bool(people.pins[$0.rootHash] != nil)),
                 ("liveDevices", .int(devices($0))), ("backups", .int($0.backups.count)),
+                ("simulated", .bool($0.isSimulated)),
               ])
             })
         )
@@ -186,7 +194,8 @@ private enum RecordFile {
     case .endorsement: return .part(.endorsement(try artefact.shape(.endorsement)))
     case .backup: return .part(.backup(try artefact.shape(.backup)))
     default:
-      let record: DirectoryRecord = try artefact.shape(.identityRecord)
+      var record: DirectoryRecord = try artefact.shape(.identityRecord)
+      record.isSimulated = record.isSimulated || artefact.isSimulated
       var isProven = false
       if artefact.evidence?.attestationObject != nil { isProven = try artefact.verify().isGood }
       return .record(record, isProven: isProven)

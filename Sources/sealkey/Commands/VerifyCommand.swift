@@ -59,9 +59,11 @@ private enum VerifyVerb {
     guard let list = isDirectory ? json["records"]?.array : json.array, isDirectory || !list.isEmpty else { return nil }
     let context = VerificationContext(directory: invocation.knownPeople().records)
     var report = VerificationReport()
+    var isSimulated = false
     for element in list {
       let record = try DirectoryRecord(json: element)
-      report.append(try Artefact(.identityRecord, record, isSimulated: false).verify(context))
+      isSimulated = isSimulated || record.isSimulated
+      report.append(try Artefact(.identityRecord, record, isSimulated: record.isSimulated).verify(context))
       if let known = context.directory[record.rootHash], known.publicKey != record.publicKey {
         report.add(
           .bad, "publicKeyChanged", record.displayName, "The root key is not the one that is known on this computer.")
@@ -74,7 +76,7 @@ private enum VerifyVerb {
     return Outcome(
       text: lines.joined(separator: "\n"),
       json: .object([
-        ("file", .string(path)), ("kind", .string("directory")), ("simulated", .bool(false)),
+        ("file", .string(path)), ("kind", .string("directory")), ("simulated", .bool(isSimulated)),
         ("identities", .int(list.count)),
         ("ok", .bool(report.isGood)), ("checks", report.json["checks"]),
       ]), code: report.isGood ? 0 : 1)

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 SEALKEY, SHIM, WORK = sys.argv[1:4]
 LIMIT = int(os.environ.get("SEALKEY_FAILURES", "0")) or None
@@ -183,15 +184,21 @@ def main():
             pin=True)
         if code != 0:
             sys.exit("no sponsored record: %s %s" % (answer, err))
+        # The owner's last sign of life, which a person would have looked at.
+        code, answer, err = run(["capsule", "show", capsule, "--data-dir", karin])
+        if code != 0:
+            sys.exit("no estate: %s %s" % (answer, err))
+        sign = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(answer["byFirstSight"]["lastSignOfOwnerEpoch"]))
+        seen = ["--last-sign", sign]
         tap = os.path.join(WORK, "tap.json")
         code, answer, err = run(
-            ["tap", "--capsule", capsule, "--out", tap, "--yes", "--key", key.address, "--data-dir",
+            ["tap", "--capsule", capsule, "--out", tap, "--yes", *seen, "--key", key.address, "--data-dir",
              shutil.copytree(karin, os.path.join(WORK, "k"), ignore=shutil.ignore_patterns("virtual-key*"))], pin=True)
         if code != 0:
             sys.exit("no tap: %s %s" % (answer, err))
         scenes = [
             Scene("register", ["register", "--name", "A"], key=blank),
-            Scene("tap with a PIN", ["tap", "--capsule", capsule, "--yes"], beginning=karin, key=key),
+            Scene("tap with a PIN", ["tap", "--capsule", capsule, "--yes", *seen], beginning=karin, key=key),
             Scene("open a lock (PRF)", ["unlock", emma], key=blank),
             Scene("verify", ["verify", tap], beginning=karin),
             Scene("verify a capsule", ["capsule", "verify", capsule], beginning=karin),

@@ -166,7 +166,7 @@ class Bench:
 
     def tap(self, identity, name):
         return ["tap", "--identity", identity, "--estate", "E", "--epoch", "1", "--claim", "C", "--head", ""] + (
-            ["--out", name] if name else ["--json"]
+            ["--out", name, "--replace"] if name else ["--json"]
         )
 
 
@@ -294,7 +294,7 @@ def odd_cards(b):
 def tap_for_each(b):
     b.lay("each", "--card", "tap-for-each")
     out = b.path("each.json")
-    p = b.start("register", "--name", "Ada", "--endorse", "--device", b.path("each.device"), "--out", out)
+    p = b.start("register", "--name", "Ada", "--endorse", "--device", b.path("each.device"), "--out", out, "--replace")
     asked = 0
     for line in p.stderr:
         if "lay it on again" in line:
