@@ -217,7 +217,7 @@ complete -c sealkey -n '__sealkey_in backup' -l seal -d 'write only Seal\'s own 
 complete -c sealkey -n '__sealkey_at 0' -a revoke-device -d 'Say that a device does not speak for an identity any more.'
 complete -c sealkey -n '__sealkey_in revoke-device' -l identity -rF -a '(__sealkey_list people)' -d 'the identity'
 complete -c sealkey -n '__sealkey_in revoke-device' -l device -rF -a '(__sealkey_list devices)' -d 'a device of this computer'
-complete -c sealkey -n '__sealkey_in revoke-device' -l device-public-key -x -d 'the public key of any device of the identity, 65 bytes'
+complete -c sealkey -n '__sealkey_in revoke-device' -l device-public-key -x -d 'the public key of any device of the identity, or its first 8 digits or more'
 complete -c sealkey -n '__sealkey_in revoke-device' -l no-uv -d 'do not ask for the PIN where the key does not insist'
 complete -c sealkey -n '__sealkey_in revoke-device' -l no-store -d 'keep nothing of this on this computer'
 complete -c sealkey -n '__sealkey_in revoke-device' -l out -rF -d 'write the result there instead of to stdout'

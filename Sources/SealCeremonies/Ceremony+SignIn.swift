@@ -64,13 +64,23 @@ extension Ceremony {
   public func signIn(
     among people: KnownPeople, isDiscoverable: Bool = false
   ) async throws -> KnownPeople.Credential {
-    let list = isDiscoverable ? [] : people.credentialIDs.map { CredentialDescriptor(id: $0) }
+    var list = isDiscoverable ? [] : people.credentialIDs.map { CredentialDescriptor(id: $0) }
+    // A key whose identity was deleted is told so, instead of being called a stranger's.
+    let deleted = people.deletedCredentialIDs.map { CredentialDescriptor(id: $0) }
+    if !isDiscoverable, list.isEmpty { list = deleted }
     guard isDiscoverable || !list.isEmpty else { throw StoreError.directoryEmpty }
     let challenge = Random.bytes(32)
-    let response = try await key.getAssertion(
-      AssertionRequest(
-        rpID: Seal.relyingPartyID, origin: Seal.origin, challenge: challenge, allowList: list,
-        userVerification: userVerification))
+    var request = AssertionRequest(
+      rpID: Seal.relyingPartyID, origin: Seal.origin, challenge: challenge, allowList: list,
+      userVerification: userVerification)
+    let response: AssertionResponse
+    do { response = try await key.getAssertion(request) } catch let error as any NamedError
+      where error.name == "notOnThisKey" && !isDiscoverable && !deleted.isEmpty && list != deleted
+    {
+      list = deleted
+      request.allowList = deleted
+      response = try await key.getAssertion(request)
+    }
     guard isDiscoverable || list.contains(CredentialDescriptor(id: response.credentialID)) else {
       throw CeremonyError.unexpectedCredential
     }

@@ -26,14 +26,18 @@ extension Ceremony {
   ///
   /// The lock has then been proven with the secret that made it, which is still in memory. Whether the key gives the
   /// same secret again is another matter: close it, open it, and ``unlock(_:)`` the record before relying on it.
+  /// - Parameter willAsk: called when nothing that can be told beforehand speaks against it, before the key is asked.
   /// - Throws: ``CeremonyError``, before any touch `prfUnsupported` and `uvNotConfigured`; ``WrapError``; what the key
   ///   throws. Nothing has been written then.
   public func sponsor(
-    name: String, excludeList: [CredentialDescriptor] = [], at time: SealDate
+    name: String, excludeList: [CredentialDescriptor] = [], at time: SealDate, willAsk: () -> Void = {}
   ) async throws -> Sponsored {
+    try Self.checkName(name)
     let capabilities = try await key.capabilities()
+    guard capabilities.supportsES256 else { throw CeremonyError.unsupportedKey(name: capabilities.name) }
     guard capabilities.supportsPRF else { throw CeremonyError.prfUnsupported(name: capabilities.name) }
     guard capabilities.canVerifyUser else { throw CeremonyError.uvNotConfigured(name: capabilities.name) }
+    willAsk()
     var registered = try await Ceremony(key: key).register(name: name, excludeList: excludeList, enablesPRF: true)
     let credentialID = registered.response.credentialID
     let rootKey = try rootKey(registered.record)
@@ -55,6 +59,16 @@ extension Ceremony {
     _ = try SponsoredLock.match(SponsoredLock.unlock(blob, prf: prf.first, salt: salt), endorsement)
     registered.record.deviceEndorsements.append(endorsement)
     return Sponsored(registered: registered, endorsement: endorsement, signed: signed)
+  }
+
+  /// Asks the key, opened anew, for the secret of what it has just locked. One touch; what opens is wiped.
+  ///
+  /// No file exists yet that could have been changed: a lock that does not open is the key's own doing.
+  /// - Throws: ``CeremonyError/keyForgets(name:)``; as ``unlock(_:willAsk:)``.
+  public func prove(_ sponsored: Sponsored) async throws {
+    do { _ = try await unlock(sponsored.record) } catch let error as WrapError where error == .lockChanged {
+      throw CeremonyError.keyForgets(name: sponsored.registered.response.evidence.name)
+    }
   }
 
   /// Which form of the stored salt opened a lock.
@@ -94,16 +108,26 @@ extension Ceremony {
   /// Both forms of the salt are tried in that one touch. A key has one secret for use with user verification and
   /// another for use without: the bit of the enrolment decides, and the answer must carry the same one.
   /// - Throws: ``CeremonyError``: `notSponsored`, `deviceRevoked`, `prfUnsupported`, `uvMismatch`, `prfMissing`,
-  ///   `verificationFailed`; ``EndorsementFailure``; ``WrapError``: `wrongKey` when the key does not hold the
-  ///   credential, `lockChanged`, `halvesDoNotMatch`, `badLock`, `badHalves`; what the key throws.
-  public func unlock(_ record: DirectoryRecord) async throws -> Unlocked {
+  ///   `verificationFailed`; ``WrapError``: `lockChanged` before any touch when the record contradicts itself, and after
+  ///   it when the lock does not open, `wrongKey` when the key does not hold the credential, `halvesDoNotMatch`,
+  ///   `badLock`, `badHalves`; what the key throws.
+  /// - Parameter willAsk: called when the record and the key allow it, before the key is asked.
+  public func unlock(_ record: DirectoryRecord, willAsk: () -> Void = {}) async throws -> Unlocked {
     let (endorsement, wasVerified) = try Self.sponsoredEndorsement(of: record)
     guard let blob = endorsement.lockedPrivate, let salt = endorsement.prfSalt else { throw CeremonyError.notSponsored }
     guard let credentialID = record.credentialID else { throw CeremonyError.missingCredentialID }
+    // A credential ID that was changed is on no key: the key must not be blamed for it.
+    guard RootIdentity.rootHash(of: credentialID) == record.rootHash else {
+      throw WrapError.lockContradictsItself(reason: "its root hash is not that of its credential ID")
+    }
+    guard try endorsement.assertion().credentialID == credentialID else {
+      throw WrapError.lockContradictsItself(reason: "another credential signed the locked halves than it names")
+    }
     let capabilities = try await key.capabilities()
     guard capabilities.supportsPRF else { throw CeremonyError.prfUnsupported(name: capabilities.name) }
     // Another key often has no PIN. That it is another is what must be said, and its credentials tell.
     let verifies = wasVerified && capabilities.canVerifyUser
+    willAsk()
     let response: AssertionResponse
     do {
       response = try await ask(
@@ -157,6 +181,14 @@ extension Ceremony {
           continue
         }
         return (endorsement, isVerified(try endorsement.assertion().authenticatorData))
+      } catch let error as EndorsementFailure {
+        // Nobody can endorse it again: its private halves are in the lock.
+        failure =
+          failure
+          ?? WrapError.lockContradictsItself(
+            reason: error.unreadable == nil
+              ? "its root key has not signed the public halves that it names"
+              : "the root key's word in it does not read")
       } catch { failure = failure ?? error }
     }
     throw failure ?? CeremonyError.notSponsored

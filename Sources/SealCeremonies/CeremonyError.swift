@@ -28,6 +28,8 @@ public enum CeremonyError: NamedError, Hashable {
   case uvNotConfigured(name: String)
   /// The key gave no secret although it was asked to.
   case prfMissing
+  /// The key gave another secret when it was asked a second time, so what it locks never opens.
+  case keyForgets(name: String)
   /// The lock was made with user verification and the key answered without it, or the other way round.
   case uvMismatch(enrolledWith: Bool)
   /// The identity carries no locked halves.
@@ -55,6 +57,7 @@ public enum CeremonyError: NamedError, Hashable {
     case .prfUnsupported: "prfUnsupported"
     case .uvNotConfigured: "uvNotConfigured"
     case .prfMissing: "prfMissing"
+    case .keyForgets: "keyForgets"
     case .uvMismatch: "uvMismatch"
     case .notSponsored: "notSponsored"
     case .deviceRevoked: "deviceRevoked"
@@ -78,6 +81,8 @@ public enum CeremonyError: NamedError, Hashable {
     case .prfUnsupported(let name): "\(name) cannot hold a secret for somebody: it has no hmac-secret."
     case .uvNotConfigured(let name): "\(name) has no PIN and no fingerprint, and a key for somebody else needs one."
     case .prfMissing: "The key gave no secret although it was asked to."
+    case .keyForgets(let name):
+      "\(name) gave another secret when it was asked again: what it locks does not open any more. It is not fit for this."
     case .uvMismatch(true):
       "The lock was made with the PIN or a fingerprint, and the key answers without: that gives another secret."
     case .uvMismatch(false):
@@ -102,14 +107,16 @@ public enum CeremonyError: NamedError, Hashable {
     case .unsupportedKey: "Use another key."
     case .prfUnsupported: "Use a key that has it, such as a YubiKey 5. Nothing has been written."
     case .uvNotConfigured: "Set a PIN first: sealkey pin set. Nothing has been touched."
-    case .prfMissing: "Check the PIN and try again; if it stays, the key cannot be used for this."
+    case .prfMissing:
+      "Use another key: this one is not fit for it. If it has opened its lock before, plug it in again and try once more."
+    case .keyForgets: "Use another key. Nothing has been written, and nothing depends on this one."
     case .uvMismatch(true): "Use the key that was registered; if it was reset, it cannot open this any more."
     case .uvMismatch(false): "Turn off 'always verify' on the key, or use it where it was registered."
     case .notSponsored: "Give the identity file that 'sealkey sponsor' wrote, or the directory's record with its locks."
     case .deviceRevoked: "There is nothing to open: the identity must be made again."
     case .samePerson: "Give two different identities."
     case .selfBackup: "Use a key that is new."
-    case .nothingToRevoke: "See what the identity has: sealkey verify FILE"
+    case .nothingToRevoke: "See what the identity has: sealkey directory list"
     case .ownResultBad: "Check that the identity files and the device belong together, then try again."
     }
   }
@@ -117,7 +124,7 @@ public enum CeremonyError: NamedError, Hashable {
   public var kind: FaultKind {
     switch self {
     case .badName: .usage
-    case .unsupportedKey, .prfUnsupported: .noKey
+    case .unsupportedKey, .prfUnsupported, .keyForgets: .noKey
     case .uvNotConfigured, .uvMismatch: .userVerification
     case .notSponsored, .deviceRevoked, .samePerson, .selfBackup, .nothingToRevoke: .refused
     case .prfMissing: .key

@@ -174,7 +174,8 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .uvBlocked: "Use the PIN; with the right PIN the fingerprint reader works again."
     case .prfUnsupported, .fido2Needed, .es256Unsupported: "Use another key, one that supports FIDO2 with hmac-secret."
     case .badSalt: "Use the salt that was stored with the record; if it is damaged, take another copy of the record."
-    case .prfMissing: "Check that the right PIN is set on the key, then try again."
+    case .prfMissing:
+      "Use another key: this one is not fit for it. If it has opened its lock before, plug it in again and try once more."
     case .alreadyRegistered: "Sign in with it instead, or use another key."
     case .notOnThisKey: "Try the other keys you have."
     case .keyFull: "Remove a passkey from the key, or use another key."

@@ -78,7 +78,19 @@ extension Invocation {
       }
       for hash in hashes { if let record = people.records[hash] { found.append((record, name, false)) } }
     }
-    guard let first = found.first else { throw ActorError.none }
+    guard let first = found.first else {
+      // Endorsed here, and not yet in the record: nothing is missing on this computer.
+      let here = named.map { [$0.record] } ?? people.live
+      for name in names {
+        let key = try publicHalves(name).devicePublicKey
+        if let record = here.first(where: {
+          capsule.identities[$0.rootHash] != nil && (try? VerifiedIdentity(record: $0))?.device(key) != nil
+        }) {
+          throw ActorError.notInRecordYet(person: record.displayName, device: name)
+        }
+      }
+      throw ActorError.none
+    }
     guard found.count == 1 else { throw ActorError.several(found.map { "\($0.0.displayName) with \($0.1)" }) }
     return first
   }
@@ -88,20 +100,43 @@ extension Invocation {
 enum ActorError: NamedError, Hashable {
   case none
   case several([String])
+  case notInRecordYet(person: String, device: String)
 
-  var name: String { self == .none ? "noDeviceKey" : "severalDevices" }
+  var name: String {
+    switch self {
+    case .none: "noDeviceKey"
+    case .several: "severalDevices"
+    case .notInRecordYet: "noShare"
+    }
+  }
   var message: String {
     switch self {
+    case .notInRecordYet(let person, let device):
+      "The device \(device) speaks for \(person), and the record does not know it yet: it holds no share there."
     case .none: "No device of this computer speaks for anybody in this record."
     case .several(let who): "More than one device of this computer could act: \(who.joined(separator: "; "))."
     }
   }
   var next: String {
     switch self {
+    case .notInRecordYet:
+      "A phone with Seal must publish the endorsement that sign-in wrote, and the owner must seal again after that. "
+        + "Until then use a device that the record knows."
     case .none:
       "Name them with --identity and --device, or keep them here: sealkey directory import, sealkey device make"
     case .several: "Say which with --device."
     }
   }
   var kind: FaultKind { .refused }
+}
+
+extension LocalStore {
+  /// The names of the devices that are kept here, by public key; one that does not read is left out.
+  func publicDeviceNames() -> [[UInt8]: String] {
+    var names: [[UInt8]: String] = [:]
+    for name in deviceNames {
+      if let halves = try? publicHalves(name) { names[halves.devicePublicKey] = name }
+    }
+    return names
+  }
 }

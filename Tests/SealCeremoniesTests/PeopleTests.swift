@@ -173,7 +173,7 @@ import WebAuthnCore
     _ = try people.take(dead)
     #expect(await failure { _ = try people.owner(of: ada.key.id) } == "identityDeleted")
     let gone = people
-    #expect(await failure { _ = try await ceremony.signIn(among: gone) } == "directoryEmpty")
+    #expect(await failure { _ = try await ceremony.signIn(among: gone) } == "identityDeleted")
     #expect(await failure { _ = try await ceremony.signIn(among: gone, isDiscoverable: true) } == "identityDeleted")
   }
 }

@@ -81,8 +81,8 @@ import WebAuthnCore
     let cases: [(String, (inout DeviceEndorsement) -> Void)] = [
       ("lockChanged", { $0.prfSalt?[0] ^= 1 }), ("badLock", { $0.lockedPrivate = [UInt8](repeating: 0, count: 27) }),
       ("lockChanged", { $0.lockedPrivate = [UInt8](repeating: 0, count: 28) }), ("notSponsored", { $0.prfSalt = nil }),
-      ("notSponsored", { $0.lockedPrivate = nil }), ("challengeMismatch", { $0.devicePublicKey[64] ^= 1 }),
-      ("challengeMismatch", { $0.kemBundlePublicKeys[0] ^= 1 }), ("jsonTruncated", { $0.assertionJSON = [] }),
+      ("notSponsored", { $0.lockedPrivate = nil }), ("lockChanged", { $0.devicePublicKey[64] ^= 1 }),
+      ("lockChanged", { $0.kemBundlePublicKeys[0] ^= 1 }), ("lockChanged", { $0.assertionJSON = [] }),
     ]
     for (index, (name, change)) in cases.enumerated() {
       #expect(await failure { _ = try await bench.unlock(changed(change)) } == name, "case \(index)")
@@ -90,6 +90,30 @@ import WebAuthnCore
     var nameless = made.record
     nameless.credentialID = nil
     #expect(await failure { _ = try await bench.unlock(nameless) } == "missingCredentialID")
+    // A file that contradicts itself is found out before the key is asked, and the key is not blamed.
+    let asked = bench.virtual.log.count(.getAssertion)
+    var renamed = made.record
+    renamed.credentialID?[0] ^= 1
+    #expect(await failure { _ = try await bench.unlock(renamed) } == "lockChanged")
+    let id = try #require(renamed.credentialID)
+    let another = DirectoryRecord(
+      identity: RootIdentity(credentialID: id, publicKey: made.record.publicKey, tier: .verified, displayName: "Emma"),
+      deviceEndorsements: made.record.deviceEndorsements)
+    #expect(await failure { _ = try await bench.unlock(another) } == "lockChanged")
+    #expect(bench.virtual.log.count(.getAssertion) == asked)
+  }
+
+  /// A key that gives another secret each time is found out by the last touch, and is what is to blame.
+  @Test func aKeyThatForgetsIsNotFit() async throws {
+    let bench = try await KeyBench(try #require(ModelProfile.named("forgetful-secret")))
+    let made = try await bench.sponsored()
+    let name = await failure {
+      try await bench.plugged { _, session in try await Ceremony(key: session).prove(made) }
+    }
+    #expect(name == "keyForgets")
+    let honest = try await KeyBench()
+    let good = try await honest.sponsored()
+    try await honest.plugged { _, session in try await Ceremony(key: session).prove(good) }
   }
 
   /// Another key, and the same key after a reset, with a PIN and without.

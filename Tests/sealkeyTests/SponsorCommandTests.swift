@@ -18,6 +18,7 @@ import WebAuthnCore
     #expect(early.error == "uvNotConfigured")
     #expect(early.code == 4)
     #expect(!early.err.contains("Touch the key"))
+    #expect(!early.err.contains("The first touch"))
     #expect(try !Sealkey.exists(record))
 
     #expect(try Sealkey.run(["pin", "set"] + key, pin: "2468").code == 0)
@@ -67,6 +68,40 @@ import WebAuthnCore
     try Sealkey.put(text.replacing(start, with: other), "\(folder.path)/changed.json")
     let changed = try Sealkey.run(["unlock", "\(folder.path)/changed.json"] + key, pin: "2468")
     #expect(changed.error == "lockChanged", "\(changed.json)")
+    // What only the key can tell is said, and what the file says twice must agree.
+    func names(_ file: String) throws -> [String] {
+      try Sealkey.run(["verify", file]).json["checks"]?.array?.compactMap { $0["name"]?.string } ?? []
+    }
+    for file in [record, lock] { #expect(try names(file).filter { $0 == "lockNotTried" }.count == 1) }
+    let evidence = try #require(try JSONReader.parse(Array(text.utf8))["evidence"])
+    let id = try #require(evidence["credentialIDHex"]?.string)
+    let device = try #require(made.json["devicePublicKeyHex"]?.string)
+    for (digits, name) in [(id, "unexpectedCredential"), (device, "challengeMismatch")] {
+      #expect(text.contains(digits))
+      let wrong = String(digits.dropLast()) + (digits.hasSuffix("0") ? "1" : "0")
+      try Sealkey.put(text.replacing(digits, with: wrong), "\(folder.path)/odd.json")
+      #expect(try names("\(folder.path)/odd.json").contains(name))
+      #expect(try Sealkey.run(["verify", "\(folder.path)/odd.json"]).code == 1)
+    }
+    let wrongID = String(id.dropLast()) + (id.hasSuffix("0") ? "1" : "0")
+    try Sealkey.put(text.replacing(id, with: wrongID), "\(folder.path)/odd.json")
+    let blamed = try Sealkey.run(["unlock", "\(folder.path)/odd.json"] + key, pin: "2468")
+    #expect(blamed.error == "lockChanged", "\(blamed.json)")
+    #expect(!blamed.err.contains("touch"))
+  }
+
+  /// Keys that cannot keep a secret: they are to blame, and no file is left.
+  @Test(arguments: [("forgetful-secret", "keyForgets"), ("no-secret", "prfMissing")])
+  func anUnfitKey(_ model: String, _ name: String) throws {
+    let folder = try TemporaryFolder()
+    let key = ["--key", "virtual:\(model)", "--data-dir", "\(folder.path)/key"]
+    #expect(try Sealkey.run(["pin", "set"] + key, pin: "2468").code == 0)
+    let made = try Sealkey.run(["sponsor", "--name", "Emma", "--out", "\(folder.path)/e.json"] + key, pin: "2468")
+    #expect(made.error == name, "\(made.json)")
+    #expect(made.json["error"]?["next"]?.string?.contains("Use another key") == true)
+    for file in ["e.json", "e-lock.json", "e-handover.txt"] {
+      #expect(try !Sealkey.exists("\(folder.path)/\(file)"))
+    }
   }
 
   @Test func theSheetSaysWhatMustBeKnown() throws {
@@ -80,10 +115,13 @@ import WebAuthnCore
     for words in [
       "FOR Emma", "SIMULATED", "knows its PIN is you", "knows the PIN until you change it",
       "does not change the secret",
-      "held them for a moment", "Never reset the key", "sealkey unlock", "NOT asked a second time",
+      "held them for a moment", "Never reset the key", "sealkey unlock e-lock.json", "NOT asked a second time",
+      "sealkey pin change", "A wrong PIN is counted", "Compare the",
     ] {
       #expect(sheet.contains(words), "\(words)")
     }
+    let hash = try #require(made.json["rootHash"]?.string)
+    #expect(sheet.contains("  \(hash.prefix(8)) \(hash.dropFirst(8).prefix(8)) "))
     #expect(!sheet.contains("2468"))
     #expect(sheet.split(separator: "\n").allSatisfy { $0.count <= 80 })
   }

@@ -84,6 +84,32 @@ import WebAuthnCore
     }
   }
 
+  /// A key holder's new computer: the device is endorsed, and the record does not know it before the owner seals again.
+  @Test func aNewDeviceHoldsNoShareYet() throws {
+    let estate = try Estate("open")
+    let new = ["--key", "virtual", "--data-dir", estate.path("new")]
+    _ = try Program.run("mkdir", ["-m", "700", estate.path("new")])
+    _ = try Program.run("cp", ["-p", estate.path("p/karin/virtual-key"), estate.path("new")])
+    for who in ["karin", "ada"] {
+      #expect(try Sealkey.run(["directory", "import", estate.path("p/\(who)/identity.json")] + new).code == 0)
+    }
+    #expect(try Sealkey.run(["sign-in"] + new).code == 0)
+    for verb in ["tap", "confirm"] {
+      let refused = try Sealkey.run([verb, "--capsule", estate.file] + new)
+      #expect(refused.error == "noShare", "\(refused.json)")
+      #expect(refused.code == 6)
+      #expect(refused.json["error"]?["next"]?.string?.contains("seal again") == true)
+    }
+  }
+
+  @Test func thatEnoughHaveTappedIsSaidBeforeTheQuestion() throws {
+    let estate = try Estate("authorized")
+    let asked = try Sealkey.run(["tap", "--capsule", estate.file] + estate.data("david"))
+    #expect(asked.error == "nobodyToAsk")
+    #expect(asked.err.contains("ENOUGH HAVE TAPPED ALREADY: 2"))
+    #expect(!asked.err.contains("Touch the key"))
+  }
+
   @Test func refusalsHaveTheirNamesAndCodes() throws {
     let estate = try Estate("open")
     let tap = ["tap", "--capsule", estate.file]

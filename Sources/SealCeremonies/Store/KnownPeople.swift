@@ -66,6 +66,13 @@ public struct KnownPeople: Sendable {
     live.flatMap { [$0.credentialID].compactMap { $0 } + $0.backups.map(\.credentialID) }
   }
 
+  /// Credential IDs of roots that were deleted.
+  public var deletedCredentialIDs: [[UInt8]] {
+    records.values.filter { $0.tier == Tier.deleted.rawValue }.compactMap(\.credentialID).sorted {
+      $0.lexicographicallyPrecedes($1)
+    }
+  }
+
   /// A record by root hash, the beginning of one (8 characters at least), or display name.
   /// - Throws: ``StoreError``: `identityNotFound`, `ambiguousName`.
   public func record(_ text: String) throws(StoreError) -> DirectoryRecord {

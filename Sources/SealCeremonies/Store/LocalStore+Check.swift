@@ -101,7 +101,9 @@ extension LocalStore {
         ] where count > 0 {
           report.add(.bad, name, subject, "\(counted(count, what)) in the record, signed by nobody who may.")
         }
-        if unproven.isEmpty {
+        if record.tier == Tier.deleted.rawValue {
+          report.add(.note, "identityDeleted", subject, "The identity was deleted for good.")
+        } else if unproven.isEmpty {
           report.add(.good, "identityRecord", subject, "\(counted(verified.devices.count, "live device")), proven.")
         }
       }

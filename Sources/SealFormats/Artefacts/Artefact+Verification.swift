@@ -153,6 +153,9 @@ private struct ArtefactCheck {
     do {
       let verified = try VerifiedIdentity(record: record, relyingPartyID: context.relyingPartyID)
       report.append(verified.report)
+      for endorsement in record.deviceEndorsements {
+        lock(of: endorsement, "device \(Hex.encode(endorsement.devicePublicKey.dropFirst().prefix(4)))")
+      }
       if record.deviceEndorsements.isEmpty {
         report.add(.warning, "noDevices", record.displayName, "No device has been endorsed yet.")
       } else if !verified.report.checks.contains(where: { $0.name == "endorsement" || $0.name == "deviceRevoked" }) {
@@ -178,6 +181,7 @@ private struct ArtefactCheck {
       report.add(
         .good, "endorsement", subject,
         endorsed.authority.role == .root ? "The root endorsed it." : "A live backup endorsed it.")
+      beside(endorsement, endorsed, subject, credentialID: assertion.credentialID)
       if authorities.revoked.contains(endorsement.devicePublicKey) {
         report.add(.bad, "deviceRevoked", subject, "The root has revoked this device.")
       }
@@ -191,6 +195,34 @@ private struct ArtefactCheck {
     if (try? KEMBundle(parsing: endorsement.kemBundlePublicKeys)) == nil {
       report.add(.warning, "notWrappable", subject, "Nothing can be wrapped to it: its key bundle does not parse.")
     }
+    lock(of: endorsement, subject)
+  }
+
+  /// What stands beside an endorsement is unsigned, and must say the same as what is signed.
+  private mutating func beside(
+    _ endorsement: DeviceEndorsement, _ endorsed: AuthoritySet.Endorsed, _ subject: String, credentialID: [UInt8]
+  ) {
+    if let statement = evidence?.statement {
+      let (key, bundle) = (endorsement.devicePublicKey, endorsement.kemBundlePublicKeys)
+      let meant =
+        endorsed.isV2
+        ? Statement.endorseV2(devicePublicKey: key, kemBundle: bundle)
+        : Statement.endorse(devicePublicKey: key, kemBundle: bundle)
+      if statement != meant {
+        report.add(.bad, "challengeMismatch", subject, "The statement beside it is not what the key signed.")
+      }
+    }
+    if endorsed.authority.role == .root, let named = evidence?.credentialID, named != credentialID {
+      report.add(
+        .bad, "unexpectedCredential", subject, "The credential ID beside it is not that of the key that signed.")
+    }
+  }
+
+  /// The lock is unsigned, and nothing but the key can try it.
+  private mutating func lock(of endorsement: DeviceEndorsement, _ subject: String) {
+    guard endorsement.isSponsored else { return }
+    report.add(
+      .note, "lockNotTried", subject, "Whether its lock opens, only the key itself can show: sealkey unlock FILE")
   }
 
   private mutating func assertion() throws(FormatError) {

@@ -22,6 +22,8 @@ public enum WrapError: NamedError, Hashable {
   case wrongKey
   /// The right credential answered, and its secret does not open the lock: the lock or its salt was changed.
   case lockChanged
+  /// The file with the lock says two things that cannot both be true: it was changed. No key has to be asked.
+  case lockContradictsItself(reason: String)
   /// The lock opened, and what is inside are not private halves.
   case badHalves(reason: String)
   /// The private halves do not belong to the public ones that were endorsed.
@@ -38,7 +40,7 @@ public enum WrapError: NamedError, Hashable {
     case .mlkemUnavailable: "mlkemUnavailable"
     case .badLock: "badLock"
     case .wrongKey: "wrongKey"
-    case .lockChanged: "lockChanged"
+    case .lockChanged, .lockContradictsItself: "lockChanged"
     case .badHalves: "badHalves"
     case .halvesDoNotMatch: "halvesDoNotMatch"
     case .crypto(let error): error.name
@@ -57,6 +59,8 @@ public enum WrapError: NamedError, Hashable {
     case .wrongKey: "This is not the key that was registered: it does not open the locked private halves."
     case .lockChanged:
       "The right key answered, and the locked private halves do not open: they or their salt were changed."
+    case .lockContradictsItself(let reason):
+      "The file with the locked private halves was changed or damaged: \(reason)."
     case .badHalves(let reason): "The lock opened, but what is inside are not private halves: \(reason)."
     case .halvesDoNotMatch(let part):
       "The private halves do not belong to the \(part) that the root key endorsed."
@@ -73,7 +77,8 @@ public enum WrapError: NamedError, Hashable {
     case .badLock, .badHalves: "Get the identity record again; if it stays, the sponsored identity must be made again."
     case .wrongKey:
       "Use the key that was registered, with the PIN that belongs to it; a key that was reset cannot open it."
-    case .lockChanged: "Get the identity record again, or use the lock file that was handed over with the key."
+    case .lockChanged, .lockContradictsItself:
+      "Take the other copy: the lock file that was handed over with the key, or the identity record from where it came."
     case .halvesDoNotMatch: "Do not use these halves: somebody changed the record. Get it again from the directory."
     case .crypto(let error): error.next
     }

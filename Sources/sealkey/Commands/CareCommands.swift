@@ -45,7 +45,9 @@ extension Command {
     options: [
       OptionSpec("identity", "NAME|FILE", "the identity"),
       OptionSpec("device", "NAME|FILE", "a device of this computer"),
-      OptionSpec("device-public-key", "HEX", "the public key of any device of the identity, 65 bytes"), noUV,
+      OptionSpec(
+        "device-public-key", "HEX", "the public key of any device of the identity, or its first 8 digits or more"),
+      noUV,
       Invocation.noStore,
     ] + outOptions,
     examples: ["sealkey revoke-device --identity Ada --device-public-key HEX --out revocation.json"]
@@ -53,9 +55,9 @@ extension Command {
     try invocation.noOperands()
     let (record, simulated) = try invocation.person("identity")
     let key: [UInt8]
-    if let given = try invocation.hex("device-public-key", count: 65) {
+    if let given = invocation.options["device-public-key"] {
       if invocation.options.has("device") { throw UsageError.conflict("device", "device-public-key") }
-      key = given
+      key = try CareVerb.device(given, of: record)
     } else {
       key = try invocation.publicHalves(try invocation.required("device")).devicePublicKey
     }
@@ -90,7 +92,13 @@ extension Command {
       Artefact(
         .deleteMarker, marker, isSimulated: simulated || signed.evidence.isSimulated,
         evidence: signed.evidence(for: record)),
-      ["Signed.", "A phone with Seal must publish the marker; until then the identity lives."],
+      [
+        "Signed.",
+        invocation.options.has("no-store")
+          ? "A phone with Seal must publish the marker; until then the identity lives."
+          : "On this computer the identity is deleted from now on. Everywhere else it lives until a phone with Seal has "
+            + "published the marker.",
+      ],
       [("rootHash", .string(record.rootHash))])
     // Whoever has no marker in hand to publish would else be told here that the identity is gone.
     if invocation.losses.isEmpty { await invocation.keep { _ = try $0.take(known) } }
@@ -100,6 +108,19 @@ extension Command {
 
 /// The care of an identity.
 private enum CareVerb {
+  /// A device of the record by its public key or by the beginning of it, which every list shows.
+  static func device(_ text: String, of record: DirectoryRecord) throws -> [UInt8] {
+    let digits = text.lowercased()
+    guard (8...130).contains(digits.utf8.count), digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
+      throw UsageError.badValue(
+        option: "--device-public-key", value: text, wanted: "65 bytes in hexadecimal, or their first 8 digits or more")
+    }
+    let found = Set(record.deviceEndorsements.map(\.devicePublicKey)).filter { Hex.encode($0).hasPrefix(digits) }
+    guard let key = found.first else { throw CeremonyError.nothingToRevoke }
+    guard found.count == 1 else { throw StoreError.ambiguousName(text) }
+    return key
+  }
+
   static func addBackup(_ invocation: Invocation) async throws -> Outcome {
     let (record, simulated) = try invocation.person("identity")
     let label = try invocation.required("label")

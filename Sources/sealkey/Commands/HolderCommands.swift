@@ -232,6 +232,13 @@ enum HolderVerb {
     if suites.contains("x25519") {
       lines.append("x25519: that device, or this computer's OpenSSL, has no ML-KEM-768.")
     }
+    if let status = EstateView(entries: act.reading.entries(), clamped: true).status(at: now),
+      status.validTaps.count >= Int(act.statement.threshold)
+    {
+      lines.append(
+        "ENOUGH HAVE TAPPED ALREADY: \(status.validTaps.count), and the rule asks for \(act.statement.threshold). The estate "
+          + "can be opened without you.")
+    }
     if act.isRuleOfOne {
       lines.append(
         "ONE KEY HOLDER IS ENOUGH: your share is the Estate Key itself, and your tap alone opens the estate.")

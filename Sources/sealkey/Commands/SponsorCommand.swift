@@ -25,18 +25,22 @@ extension Command {
     let files = try SponsoredFiles(invocation)
     let proves = !invocation.options.has("no-prove")
     let first: @Sendable (KeySession) async throws -> Ceremony.Sponsored = { session in
-      invocation.say("The first touch makes an identity for \(name) on this key.")
-      invocation.say("The second lets the key lock fresh private halves, which only this key will open.")
       let exclude = invocation.knownPeople().credentialIDs.map { CredentialDescriptor(id: $0) }
       return try await Ceremony(key: session).sponsor(
-        name: name, excludeList: exclude, at: SealDate(epoch: invocation.now))
+        name: name, excludeList: exclude, at: SealDate(epoch: invocation.now)
+      ) {
+        invocation.say("The first touch makes an identity for \(name) on this key.".printable)
+        invocation.say("The second lets the key lock fresh private halves, which only this key will open.")
+        if proves {
+          invocation.say("For the third the key is closed and opened again: it shows that it opens the lock.")
+        }
+      }
     }
     let sponsored: Ceremony.Sponsored
     if proves {
       sponsored = try await invocation.withKeyTwice(touches: 3, first) { made, session in
         invocation.say("The key was closed and opened again. The last touch shows that it opens the lock.")
-        // What it opens is wiped at the end of this line.
-        _ = try await Ceremony(key: session).unlock(made.record)
+        try await Ceremony(key: session).prove(made)
         return made
       }
     } else {
@@ -72,7 +76,8 @@ private struct SponsoredFiles {
     let artefact = sponsored.registered.artefact
     let locked = sponsored.signed.artefact(sponsored.endorsement, for: made, isSimulated: artefact.isSimulated)
     let text = HandOverSheet.text(
-      for: made, keyName: evidence.name, isProven: isProven, isSimulated: artefact.isSimulated, at: invocation.now)
+      for: made, keyName: evidence.name, lockFile: lock, isProven: isProven, isSimulated: artefact.isSimulated,
+      at: invocation.now)
     // The record comes last: when it is there, everything is.
     // The key has been touched: one file that cannot be written does not take the others with it.
     func put(_ bytes: [UInt8], _ path: String) -> Bool {
@@ -84,19 +89,29 @@ private struct SponsoredFiles {
         return false
       }
     }
-    _ = put(locked.encoded(pretty: true), lock)
-    _ = put(Array(text.utf8), sheet)
+    let isLockWritten = put(locked.encoded(pretty: true), lock)
+    let isSheetWritten = put(Array(text.utf8), sheet)
     let bytes = artefact.encoded(pretty: true)
     let isWritten = put(bytes, record)
-    var lines = [
-      "Registered this key for \(made.displayName) as \(made.rootHash.prefix(16))...",
-      "  \(record): the identity, with the locked halves. A phone with Seal must publish it.",
-      "  \(lock): the lock by itself. Hand it over too: without it and without the directory nothing opens.",
-      "  \(sheet): print it and hand it over with the key.",
-      "You know this key's PIN. Tell \(made.displayName) to change it; the secret survives the change.",
-    ]
+    var lines = ["Registered this key for \(made.displayName) as \(made.rootHash.prefix(16))..."]
+    // Only what is there is listed; what is not was said when it failed.
+    for (isThere, path, what) in [
+      (isWritten, record, "the identity, with the locked halves. A phone with Seal must publish it."),
+      (
+        isLockWritten, lock,
+        "the lock by itself. Hand it over too: without it and without the directory nothing opens."
+      ),
+      (isSheetWritten, sheet, "print it and hand it over with the key."),
+    ] {
+      lines.append(isThere ? "  \(path): \(what)" : "  NOT written: \(path)")
+    }
+    if !isLockWritten, isWritten {
+      lines.append("The lock is in the record too: \(record) can be handed over in its place.")
+    }
+    lines.append("You know this key's PIN. Tell \(made.displayName) to change it; the secret survives the change.")
     if !isProven {
-      lines.append("The lock was NOT proven with the key: run sealkey unlock \(record) before relying on it.")
+      lines.append(
+        "The lock was NOT proven with the key: run sealkey unlock \(isWritten ? record : lock) before relying on it.")
     }
     if artefact.isSimulated { lines.append("Simulated: a virtual key made this. It is no real key's word.") }
     if !isWritten {
@@ -108,7 +123,8 @@ private struct SponsoredFiles {
         ("kind", .string("identityRecord")), ("simulated", .bool(artefact.isSimulated)),
         ("rootHash", .string(made.rootHash)), ("publicKeyHex", .hex(made.publicKey)),
         ("devicePublicKeyHex", .hex(sponsored.endorsement.devicePublicKey)), ("proven", .bool(isProven)),
-        ("file", .string(record)), ("lockFile", .string(lock)), ("sheetFile", .string(sheet)),
+        ("file", isWritten ? .string(record) : nil), ("lockFile", isLockWritten ? .string(lock) : nil),
+        ("sheetFile", isSheetWritten ? .string(sheet) : nil),
         ("telemetry", .string(sponsored.registered.telemetry.line)),
         ("artefact", isWritten ? nil : try? JSONReader.parse(bytes)),
       ]))
@@ -132,8 +148,11 @@ extension Command {
     let isProtected = invocation.options.has("protect") || passphraseDescriptor != nil
     if isProtected, !invocation.options.has("store") { throw UsageError.missingOption("store") }
     return try await invocation.withKey(touches: 1) { _, session in
-      invocation.say("Touching the key opens the private halves of \(record.displayName) for a moment.")
-      let opened = try await Ceremony(key: session).unlock(record)
+      let opened = try await Ceremony(key: session).unlock(record) {
+        invocation.say(
+          "If this is the right key, one touch opens the private halves of \(record.displayName) for a moment."
+            .printable)
+      }
       let isSimulated = simulated || opened.evidence.isSimulated
       let name = invocation.options["store"]
       if let name, isProtected {
@@ -147,6 +166,7 @@ extension Command {
       var lines = [
         "This key opens the identity of \(record.displayName). Both public halves are those that its root endorsed."
       ]
+      lines += ["The identity on it, as the sheet shows it:"] + HandOverSheet.grouped(record.rootHash)
       if !whole {
         lines.append("The ML-KEM half could not be compared: this computer's OpenSSL does not offer ML-KEM-768.")
       }

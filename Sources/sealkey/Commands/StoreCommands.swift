@@ -28,7 +28,7 @@ extension Command {
       return try await DirectoryVerb.take(rest, invocation)
     case "list":
       try invocation.noOperands(after: 1)
-      return DirectoryVerb.list(try invocation.store.people())
+      return DirectoryVerb.list(try invocation.store.people(), devicesHere: invocation.store.publicDeviceNames())
     case "pin":
       guard let who = rest.first else { throw UsageError.missingOperand("A name or root hash") }
       try invocation.noOperands(after: 2)
@@ -113,14 +113,25 @@ private enum DirectoryVerb {
       ]))
   }
 
-  static func list(_ people: KnownPeople) -> Outcome {
+  /// - Parameter devicesHere: the names of this computer's devices, by public key.
+  static func list(_ people: KnownPeople, devicesHere: [[UInt8]: String]) -> Outcome {
     let all = people.records.values.sorted { ($0.displayName, $0.rootHash) < ($1.displayName, $1.rootHash) }
-    func devices(_ record: DirectoryRecord) -> Int { (try? VerifiedIdentity(record: record))?.devices.count ?? 0 }
-    let lines = all.map {
-      let pin = people.pins[$0.rootHash].map { "pinned (\($0.origin.rawValue))" } ?? "not pinned"
-      return "\($0.rootHash.prefix(16))  \($0.tier)  \(pin)  \(counted(devices($0), "device"))  \($0.displayName)"
-        .printable
-        + ($0.isSimulated ? "  (simulated)" : "")
+    func devices(_ record: DirectoryRecord) -> [VerifiedIdentity.Device] {
+      if record.tier == Tier.deleted.rawValue { return [] }
+      return (try? VerifiedIdentity(record: record))?.devices ?? []
+    }
+    let lines = all.flatMap { record in
+      let pin = people.pins[record.rootHash].map { "pinned (\($0.origin.rawValue))" } ?? "not pinned"
+      let live = devices(record)
+      return [
+        "\(record.rootHash.prefix(16))  \(record.tier)  \(pin)  \(counted(live.count, "device"))  \(record.displayName)"
+          .printable + (record.isSimulated ? "  (simulated)" : "")
+      ]
+        + live.map { device in
+          let kind = device.isSponsored ? "  locked with the key" : device.isBackupEndorsed ? "  by a backup" : ""
+          let here = devicesHere[device.publicKey].map { "  \($0), on this computer" } ?? ""
+          return "  device \(Hex.encode(device.publicKey.prefix(9)))...\(kind)\(here)".printable
+        }
     }
     return Outcome(
       text: lines.isEmpty ? "Nobody is known here yet." : lines.joined(separator: "\n"),
@@ -132,8 +143,19 @@ private enum DirectoryVerb {
               .object([
                 ("rootHash", .string($0.rootHash)), ("name", .string($0.displayName)), ("tier", .string($0.tier)),
                 ("publicKeyHex", .hex($0.publicKey)), ("pinned", .bool(people.pins[$0.rootHash] != nil)),
-                ("liveDevices", .int(devices($0))), ("backups", .int($0.backups.count)),
+                ("liveDevices", .int(devices($0).count)), ("backups", .int($0.backups.count)),
                 ("simulated", .bool($0.isSimulated)),
+                (
+                  "devices",
+                  .array(
+                    devices($0).map { device in
+                      .object([
+                        ("devicePublicKeyHex", .hex(device.publicKey)),
+                        ("label", devicesHere[device.publicKey].map { .string($0) }),
+                        ("sponsored", .bool(device.isSponsored)), ("byBackup", .bool(device.isBackupEndorsed)),
+                      ])
+                    })
+                ),
               ])
             })
         )
