@@ -61,7 +61,8 @@ enum CommandLineTool {
   /// - Returns: the exit code.
   static func fail(_ error: any Error, _ arguments: [String]) -> Int32 {
     let named = named(error)
-    if wantsJSON(arguments) {
+    // Where stdout takes nothing, JSON says nothing.
+    if wantsJSON(arguments), !(error is ResultLost) {
       Console.out(.object([("error", named.json)]))
     } else {
       var line = "sealkey: \(named.message)"

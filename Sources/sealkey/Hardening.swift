@@ -11,13 +11,21 @@ enum Hardening {
   /// No core dumps, no other program of the same user in its memory, no frames on stderr, as much locked memory as is
   /// allowed. Each is the best that can be had: none of it needs a privilege, and none of it can fail the run.
   static func apply() {
-    // Standard streams that are closed are opened on nothing: no file or pipe of ours may take their numbers.
+    _ = givenDescriptors
+    // Standard streams that are closed are opened on nothing: no file or pipe of ours may take their numbers. What goes
+    // to a stdout that is closed is lost, and so it must not seem to be written.
     while true {
-      let descriptor = open("/dev/null", O_RDWR)
+      var descriptor = open("/dev/null", O_RDWR)
+      if descriptor == 1 {
+        close(descriptor)
+        descriptor = open("/dev/null", O_RDONLY)
+      }
       if descriptor > 2 { close(descriptor) }
       if !(0...2).contains(descriptor) { break }
     }
     cprocess_keep_private()
+    // The Swift runtime would answer these with another program that reads this one's memory and shows it.
+    for number in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP] { signal(number, SIG_DFL) }
     cprocess_raise_descriptors()
     cprocess_raise_locked_memory()
     // libfido2 prints every frame when this is set, PIN blocks and hmac-secret among them.
@@ -27,6 +35,10 @@ enum Hardening {
     }
     umask(0o077)
   }
+
+  /// The descriptors that whoever started this program gave it: those that were open before it opened any of its own. A
+  /// PIN is read from one of these and from no other.
+  static let givenDescriptors: Set<Int32> = Set((0..<1024).filter { fcntl($0, F_GETFD) >= 0 })
 
   /// How many descriptors a run may need at the same time: several keys, the store's locks, the runtime's own.
   static let descriptorsNeeded = 32

@@ -8,10 +8,10 @@ import Synchronization
 /// Where the signal handler writes: one byte a signal. -1 until there is a pipe.
 private let signalPipe = Atomic<Int32>(-1)
 
-/// Whether Ctrl-C or SIGTERM has come.
+/// Whether one of the signals that end a run has come.
 private let interruptCame = Atomic<Bool>(false)
 
-/// Ctrl-C and SIGTERM end the act, not the process: the key is told, its answer is waited for, then the program ends with
+/// Ctrl-C, Ctrl-\\, SIGTERM and a terminal that goes away end the act, not the process: the key is told, its answer is waited for, then the program ends with
 /// 130. A second signal ends it at once.
 ///
 /// A handler and a pipe, not blocked signals and sigwait: the runtime parks the first thread with nothing blocked.
@@ -25,11 +25,16 @@ final class Interrupts: Sendable {
     readEnd = ends[0]
     signalPipe.store(ends[1], ordering: .sequentiallyConsistent)
     // Whoever started this program may have them blocked, and a child inherits that.
-    var both = sigset_t()
-    sigemptyset(&both)
-    for number in [SIGINT, SIGTERM] { sigaddset(&both, number) }
-    pthread_sigmask(SIG_UNBLOCK, &both, nil)
-    for number in [SIGINT, SIGTERM] {
+    let numbers = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+    var all = sigset_t()
+    sigemptyset(&all)
+    for number in numbers { sigaddset(&all, number) }
+    pthread_sigmask(SIG_UNBLOCK, &all, nil)
+    for number in numbers {
+      var before = sigaction()
+      sigaction(number, nil, &before)
+      // Under nohup (SIG_IGN is 1) a terminal that goes away is no reason to end.
+      if number == SIGHUP, unsafeBitCast(before.__sigaction_handler.sa_handler, to: Int.self) == 1 { continue }
       signal(number) { _ in
         // Only write may be called here.
         var byte: UInt8 = 1

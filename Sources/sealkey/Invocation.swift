@@ -49,8 +49,10 @@ struct Invocation: Sendable {
 
   private static func descriptor(_ name: String, _ options: ParsedOptions) throws(UsageError) -> Int32? {
     guard let text = options[name] else { return nil }
-    guard let number = Int32(text), number >= 0 else {
-      throw .badValue(option: "--\(name)", value: text, wanted: "the number of an open file descriptor")
+    guard let number = Int32(text), Hardening.givenDescriptors.contains(number) else {
+      throw .badValue(
+        option: "--\(name)", value: text,
+        wanted: "the number, below 1024, of a file descriptor that is open when sealkey starts")
     }
     return number
   }

@@ -82,7 +82,8 @@ private final class Browser {
     let asked = try Sealkey.run(["request"] + words + ["--pending", path("pending")] + data)
     #expect(asked.code == 0, "\(words): \(asked.json)")
     try Sealkey.put(try browser.answer(#require(asked.json["publicKey"])), path("answer"))
-    return try Sealkey.run(["import", path("answer"), "--pending", path("pending"), "--out", path(out), "--replace"] + data)
+    return try Sealkey.run(
+      ["import", path("answer"), "--pending", path("pending"), "--out", path(out), "--replace"] + data)
   }
 
   @Test func everyCeremony() throws {

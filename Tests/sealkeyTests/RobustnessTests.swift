@@ -20,6 +20,51 @@ import WebAuthnCore
     common = ["--key", "virtual", "--data-dir", "\(folder.path)/data"]
   }
 
+  @Test(
+    "a PIN is read from what was given, and from no descriptor of the program's own", arguments: [3, 4, 9, 10, 11, 13])
+  func ownDescriptors(number: Int) throws {
+    let folder = try TemporaryFolder()
+    let data = ["--key", "virtual", "--data-dir", "\(folder.path)/d"]
+    #expect(try Sealkey.run(["pin", "set"] + data, pin: "2468").code == 0)
+    for verb in ["register --name A --no-store --pin-fd", "device make x --protect --passphrase-fd"] {
+      let line =
+        "for n in 3 4 5 6 7 8 9 10 11 12 13; do eval \"exec $n>&-\"; done; exec timeout 60 '\(Program.sealkey)' "
+        + "\(verb) \(number) --json \(data.joined(separator: " ")) </dev/null"
+      let run = try Program.run("bash", ["-c", line])
+      #expect(run.code == 2, "\(verb): \(run.code) \(run.out)")
+      #expect(run.out.contains("badValue"))
+    }
+    #expect(try Sealkey.run(["pin", "status"] + data).json["triesLeft"]?.int == 8)
+  }
+
+  @Test("what goes to a closed stdout is lost, and that is said")
+  func closedOutput() throws {
+    for (redirection, json) in [(">&-", ""), (">/dev/full", ""), (">&-", "--json"), (">/dev/full", "--json")] {
+      let run = try Program.run(
+        "sh",
+        [
+          "-c",
+          "exec '\(Program.sealkey)' register --name A --no-store \(common.joined(separator: " ")) \(json) \(redirection)",
+        ])
+      #expect(run.code == 7, "\(redirection) \(json)")
+      #expect(run.err.contains("[resultLost]"), "\(redirection) \(json): \(run.err)")
+    }
+  }
+
+  @Test(
+    "whatever signal ends it, it is in silence: nothing looks into its memory",
+    arguments: [SIGHUP, SIGQUIT, SIGABRT, SIGSEGV])
+  func signals(number: Int32) throws {
+    let folder = try TemporaryFolder()
+    let line =
+      "'\(Program.sealkey)' register --name A --no-store --key virtual --data-dir \(folder.path)/d --virtual-touch 20000 "
+      + "2>'\(folder.path)/said' & p=$!; while ! grep -q 'Touch the key' '\(folder.path)/said'; do sleep 0.05; done; "
+      + "kill -\(number) $p; wait $p"
+    let run = try Program.run("bash", ["-c", line])
+    #expect(run.code == ([SIGHUP, SIGQUIT].contains(number) ? 130 : 128 + number))
+    #expect(try !Sealkey.text("\(folder.path)/said").contains("crashed"))
+  }
+
   @Test("with few descriptors it works or says so; it never ends by a signal")
   func descriptors() throws {
     var worked = 0

@@ -97,7 +97,8 @@ public struct DirectoryRecord: SealShape, Hashable {
       ("recordName", .string(rootHash)), ("publicKey", .base64(publicKey)), ("tier", .string(tier)),
       ("displayName", .string(displayName)), ("credentialID", credentialID.map { .base64($0) }),
       ("deviceEndorsements", list(deviceEndorsements)), ("backupEndorsements", list(backups)),
-      ("revocations", tombstone.map { .base64($0.encoded(.compact)) } ?? list(revocations)), ("simulated", isSimulated ? .bool(true) : nil),
+      ("revocations", tombstone.map { .base64($0.encoded(.compact)) } ?? list(revocations)),
+      ("simulated", isSimulated ? .bool(true) : nil),
     ])
   }
 
