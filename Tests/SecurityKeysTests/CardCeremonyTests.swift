@@ -108,7 +108,8 @@ struct CardCeremonyTests {
 
   @Test("nobody touches: the deadline ends it, and the card is free again")
   func deadline() async throws {
-    let timings = KeyTimings(touch: Pace.milliseconds(2000), command: Pace.milliseconds(8000), drain: .milliseconds(300))
+    let timings = KeyTimings(
+      touch: Pace.milliseconds(2000), command: Pace.milliseconds(8000), drain: .milliseconds(300))
     let bench = try CardBench(touch: .never, timings: timings)
     #expect(await failure { try await bench.session.makeCredential(Bench.registration()) } == "timedOut")
     bench.virtual.touch.setPolicy(.automatic)
