@@ -76,7 +76,7 @@ import WebAuthnCore
     try await plugged(virtual) { key, _ in try await key.setPIN(SecretBytes(Array(Self.pin.utf8))) }
     let host = try VirtualKeyHost.udp(virtual)
     let port = try #require(host.port)
-    let program = "\(folder.path)/../sealkey-pinentry-\(getpid())"
+    let program = "\(folder.path)-pinentry"
     let script = "while read -r l; do case $l in GETPIN) echo 'D \(Self.pin)'; echo OK ;; *) echo OK ;; esac; done"
     try AtomicFile.write(Array("#!/bin/sh\necho OK\n\(script)\n".utf8), to: program, mode: 0o700)
     defer { unlink(program) }
@@ -167,7 +167,7 @@ import WebAuthnCore
         "call ((char*(*)(char*,char*,unsigned long))memcpy)($p\(index), \"\(octal(text))\", \(text.count))")
     }
     commands += ["generate-core-file \(path)", "kill"]
-    let pinFile = "\(folder.path)/../" + "sealkey-pin-\(getpid())"
+    let pinFile = "\(folder.path)-pin"
     try AtomicFile.write(Array("\(Self.pin)\n".utf8), to: pinFile, mode: 0o600)
     defer { unlink(pinFile) }
     let words =
