@@ -144,7 +144,9 @@ struct CardFaultTests {
     }
     let chosen = Extent.isFull ? all : FaultSweepTests.sample(all, 240 / Int(min(4, Pace.factor)))
     var table = OutcomeTable(Self.ceremonies.map(Self.heading))
-    let results = try await Self.judgeAll(chosen, width: Extent.isFull ? 32 : 12)
+    let results = try await Sweep.each(chosen, width: Extent.isFull ? 32 : 12) { one in
+      try await Sweep.judge({ Self.complaints($0, one) }) { try await Self.run(one, patience: $0) }
+    }
     for (one, result) in results {
       table.add(
         Self.heading(one.ceremony), one.fault.kind, result.fired == 0 ? "did not happen" : result.failure ?? "done")
@@ -158,27 +160,6 @@ struct CardFaultTests {
     #expect(results.count { $0.1.fired > 0 } > results.count / 2)
     #expect(results.contains { $0.1.fired > 0 && $0.1.failure == nil } && results.contains { $0.1.failure != nil })
     try table.write(.cards, cases: results.count, of: all.count)
-  }
-
-  static func judgeAll(_ cases: [Case], width: Int) async throws -> [(Case, SweepResult)] {
-    try await withThrowingTaskGroup(of: (Case, SweepResult).self) { group in
-      var results: [(Case, SweepResult)] = []
-      var next = cases.makeIterator()
-      func add() -> Bool {
-        guard let one = next.next() else { return false }
-        group.addTask {
-          let result = try await Sweep.judge({ complaints($0, one) }) { try await run(one, patience: $0) }
-          return (one, result)
-        }
-        return true
-      }
-      for _ in 0..<width { if !add() { break } }
-      while let result = try await group.next() {
-        results.append(result)
-        _ = add()
-      }
-      return results
-    }
   }
 
   @Test(

@@ -99,18 +99,20 @@ struct FaultSweepTests {
     #expect(all.count >= 5000)
     let chosen = Extent.isFull ? all : Self.sample(all, 200)
     var table = OutcomeTable(Self.ceremonies.map(\.rawValue))
-    let results = try await Self.judgeAll(chosen, width: Extent.isFull ? 48 : 12)
-    for (ceremony, one, result) in results {
+    let results = try await Sweep.each(chosen, width: Extent.isFull ? 48 : 12) { ceremony, one in
+      try await Sweep.judge(ceremony, one.plan) { Self.complaints($0, one) }
+    }
+    for ((ceremony, one), result) in results {
       table.add(ceremony.rawValue, one.kind, result.fired == 0 ? "did not happen" : result.failure ?? "done")
       if !result.complaints.isEmpty {
         Issue.record("\(ceremony) \(one.plan): \(result.complaints.joined(separator: "; "))")
       }
     }
     #expect(results.count == chosen.count)
-    #expect(results.allSatisfy { $0.2.elapsed < .seconds(60) * Int(Pace.factor) })
-    #expect(results.count { $0.2.fired > 0 } > results.count * 8 / 10)
+    #expect(results.allSatisfy { $0.1.elapsed < .seconds(60) * Int(Pace.factor) })
+    #expect(results.count { $0.1.fired > 0 } > results.count * 8 / 10)
     // Both ends are seen: faults that are made good, and faults that are named.
-    #expect(results.contains { $0.2.fired > 0 && $0.2.failure == nil } && results.contains { $0.2.failure != nil })
+    #expect(results.contains { $0.1.fired > 0 && $0.1.failure == nil } && results.contains { $0.1.failure != nil })
     try table.write(.reports, cases: results.count, of: all.count)
   }
 
@@ -118,27 +120,5 @@ struct FaultSweepTests {
   static func sample<T>(_ all: [T], _ count: Int) -> [T] {
     guard all.count > count, count > 1 else { return all }
     return (0..<count).map { all[$0 * (all.count - 1) / (count - 1)] }
-  }
-
-  static func judgeAll(
-    _ cases: [(SweepCeremony, Case)], width: Int
-  ) async throws -> [(SweepCeremony, Case, SweepResult)] {
-    try await withThrowingTaskGroup(of: (SweepCeremony, Case, SweepResult).self) { group in
-      var results: [(SweepCeremony, Case, SweepResult)] = []
-      var next = cases.makeIterator()
-      func add() -> Bool {
-        guard let (ceremony, one) = next.next() else { return false }
-        group.addTask {
-          (ceremony, one, try await Sweep.judge(ceremony, one.plan) { Self.complaints($0, one) })
-        }
-        return true
-      }
-      for _ in 0..<width { if !add() { break } }
-      while let result = try await group.next() {
-        results.append(result)
-        _ = add()
-      }
-      return results
-    }
   }
 }

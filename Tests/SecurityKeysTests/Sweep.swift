@@ -199,21 +199,28 @@ enum Sweep {
     _ ceremony: SweepCeremony, _ plans: [Plan], width: Int = Pace.factor > 1 ? 4 : 16,
     _ complaints: @escaping @Sendable (SweepResult) -> [String]
   ) async throws -> [SweepResult] {
-    try await withThrowingTaskGroup(of: SweepResult.self) { group in
-      var results: [SweepResult] = []
-      var next = Pace.sample(plans).makeIterator()
-      func add() -> Bool {
-        guard let plan = next.next() else { return false }
-        group.addTask { try await judge(ceremony, plan, complaints) }
-        return true
-      }
-      for _ in 0..<width { if !add() { break } }
-      while let result = try await group.next() {
-        if !result.complaints.isEmpty {
-          Issue.record("\(result.fault.map { "\($0)" } ?? "-"): \(result.complaints.joined(separator: "; "))")
+    let results = try await each(Pace.sample(plans), width: width) { try await judge(ceremony, $0, complaints) }
+    for (_, result) in results where !result.complaints.isEmpty {
+      Issue.record("\(result.fault.map { "\($0)" } ?? "-"): \(result.complaints.joined(separator: "; "))")
+    }
+    return results.map(\.1)
+  }
+
+  /// The result of every case, `width` of them at a time.
+  static func each<Case: Sendable>(
+    _ cases: [Case], width: Int, _ judge: @escaping @Sendable (Case) async throws -> SweepResult
+  ) async throws -> [(Case, SweepResult)] {
+    try await withThrowingTaskGroup(of: (Case, SweepResult).self) { group in
+      var results: [(Case, SweepResult)] = []
+      var begun = 0
+      while results.count < cases.count {
+        while begun < min(cases.count, results.count + width) {
+          let one = cases[begun]
+          begun += 1
+          group.addTask { (one, try await judge(one)) }
         }
+        guard let result = try await group.next() else { break }
         results.append(result)
-        _ = add()
       }
       return results
     }
