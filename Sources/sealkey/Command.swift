@@ -108,6 +108,6 @@ struct Outcome: Sendable {
   /// For a program.
   var json: JSONValue
   var code: Int32 = 0
-  /// Whether the text is a file's own, JSON that another program may read: nothing in it is changed.
+  /// Whether the text is a file's own, JSON that another program may read: it is not wrapped, and means what it meant.
   var isDocument = false
 }

@@ -17,7 +17,7 @@ private let lost = Atomic<Bool>(false)
 enum Console {
   /// A result for a person.
   static func out(_ text: String) {
-    let shown = TerminalText(descriptor: 1).shown(text, wraps: true)
+    let shown = TerminalText(descriptor: 1).shown(text)
     if !write(1, Array((shown + "\n").utf8)) { lost.store(true, ordering: .relaxed) }
   }
 
@@ -37,7 +37,7 @@ enum Console {
 
   /// A line of the conversation.
   static func note(_ text: String) {
-    write(2, Array((TerminalText(descriptor: 2).shown(text, wraps: true) + "\n").utf8))
+    write(2, Array((TerminalText(descriptor: 2).shown(text) + "\n").utf8))
   }
 
   /// Bytes as they are; false when not all could be written.
@@ -89,12 +89,12 @@ struct TerminalText {
   }
 
   /// The text as it may be shown, line by line: nothing in it steers a terminal.
-  func shown(_ text: String, wraps: Bool) -> String {
+  func shown(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       var line = String(line).replacing("\t", with: " ").printable
       if !showsUnicode { line = String(String.UnicodeScalarView(line.unicodeScalars.map { $0.isASCII ? $0 : "?" })) }
       // A udev rule is there to be copied.
-      guard wraps, let columns, columns >= 20, !line.contains("==\"") else { return line }
+      guard let columns, columns >= 20, !line.contains("==\"") else { return line }
       return Self.wrapped(line, columns).joined(separator: "\n")
     }.joined(separator: "\n")
   }

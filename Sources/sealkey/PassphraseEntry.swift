@@ -46,22 +46,10 @@ enum PassphraseEntry {
     }
   }
 
-  /// One line, read byte by byte: a second one on the same descriptor is left for whoever asks next.
   private static func line(_ descriptor: Int32) throws(PassphraseError) -> SecretBytes {
-    var failure: Int32 = 0
-    var total = 0
-    var word = SecretBytes(count: limit) { room in
-      while total < room.count {
-        let count = read(descriptor, room.baseAddress.map { $0 + total }, 1)
-        if count < 0, errno == EINTR { continue }
-        if count < 0 { failure = errno }
-        if count <= 0 || room[total] == 0x0a { break }
-        total += 1
-      }
-    }
-    guard failure == 0 else { throw .unreadable(errno: failure) }
-    word.truncate(to: total)
-    guard total > 0 else { throw .empty }
+    let word: SecretBytes
+    do { word = try SecretLine.read(descriptor, limit: limit) } catch { throw .unreadable(errno: error.errno) }
+    guard word.count > 0 else { throw .empty }
     return word
   }
 }

@@ -32,7 +32,7 @@ struct Terminal: ~Copyable {
   }
 
   func write(_ text: String) {
-    Console.write(descriptor, Array(TerminalText(descriptor: descriptor).shown(text, wraps: true).utf8))
+    Console.write(descriptor, Array(TerminalText(descriptor: descriptor).shown(text).utf8))
   }
 
   /// One line, at most `limit` bytes of it and without its end, into locked memory. What was typed ahead was not meant as an

@@ -141,7 +141,7 @@ import WebAuthnCore
   /// Every truncation and every changed byte of both files is named or means the same; nothing traps.
   @Test func damagedFilesAreNamed() async throws {
     let bench = try await EstateBench(.sealed)
-    try await bench.store.updatePeople { try $0.takeRegistered(bench.owner.record, at: 7) }
+    try await bench.store.updatePeople { try $0.takeRegistered(bench.owner.record, isSimulated: false, at: 7) }
     _ = try await bench.read()
     let files = try Program.run("find", [bench.store.path, "-name", "*.json*"]).out.split(separator: "\n").map(
       String.init)

@@ -146,23 +146,23 @@ import WebAuthnCore
     let shown = TerminalText(columns: columns, showsUnicode: true)
     let sentence =
       "  The last sign of Käthe known here is 118 days old: heartbeat of 2026-08-04T10:12:13Z. 沈黙は死ではない, she said."
-    let lines = shown.shown(sentence, wraps: true).split(separator: "\n")
+    let lines = shown.shown(sentence).split(separator: "\n")
     #expect(lines.allSatisfy { TerminalText.width($0) <= max(columns, 23) && $0.hasPrefix("  ") })
     #expect(lines.joined(separator: " ").split(separator: " ") == sentence.split(separator: " "))
-    #expect(TerminalText(columns: nil, showsUnicode: true).shown(sentence, wraps: true) == sentence)
+    #expect(TerminalText(columns: nil, showsUnicode: true).shown(sentence) == sentence)
     let table = "  --key KEY   the key to use: " + String(repeating: "word ", count: 20)
-    let rows = shown.shown(table, wraps: true).split(separator: "\n")
+    let rows = shown.shown(table).split(separator: "\n")
     if columns > 24 { #expect(rows.dropFirst().allSatisfy { $0.hasPrefix(String(repeating: " ", count: 14) + "w") }) }
     let rule = #"Put it into a file: SUBSYSTEM=="hidraw", KERNELS=="0003:1209:BEEE.*", TAG+="uaccess""#
-    #expect(shown.shown(rule, wraps: true) == rule)
+    #expect(shown.shown(rule) == rule)
     let long = String(repeating: "ab", count: 64)
-    #expect(shown.shown(long, wraps: true) == long, "what is copied is not broken")
-    #expect(shown.shown("PIN of a key with a name that is long enough for two lines: ", wraps: true).hasSuffix(": "))
+    #expect(shown.shown(long) == long, "what is copied is not broken")
+    #expect(shown.shown("PIN of a key with a name that is long enough for two lines: ").hasSuffix(": "))
   }
 
   @Test func alphabets() {
     let plain = TerminalText(columns: 80, showsUnicode: false)
-    #expect(plain.shown("Käthe", wraps: true) == "K?the")
+    #expect(plain.shown("Käthe") == "K?the")
     for (variables, isUTF8) in [
       (["LANG": "de_DE.UTF-8"], true), (["LANG": "C"], false), ([:], false), (["LC_ALL": "C.utf8", "LANG": "C"], true),
       (["LC_ALL": "POSIX", "LANG": "en_US.UTF-8"], false), (["LC_CTYPE": "en_US.UTF-8", "LANG": "C"], true),

@@ -16,18 +16,7 @@ public enum AtlasPage {
       (outcome, predictions.count { $0.outcome == outcome })
     }.filter { $0.1 > 0 }
     return """
-      <!DOCTYPE html>
-      <html lang="en">
-      <head>
-      <meta charset="utf-8">
-      <meta name="viewport" content="width=device-width, initial-scale=1">
-      <title>An atlas of published keys</title>
-      <style>
-      \(MatrixPage.style)
-      \(style)
-      </style>
-      </head>
-      <body>
+      \(MatrixPage.head("An atlas of published keys", style: MatrixPage.style + "\n" + style))
       <h1>An atlas of published keys</h1>
       <p class="practice"><strong>Predicted from published data. No hardware was touched.</strong></p>
       <p>Each model's getInfo, as its maker published it in the FIDO Metadata Service (number \(number), to be replaced on

@@ -5,6 +5,23 @@
 import WebAuthnCore
 
 extension MatrixPage {
+  /// How every page begins, up to and with the beginning of its body.
+  static func head(_ title: String, style: String) -> String {
+    """
+    <!DOCTYPE html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>\(title)</title>
+    <style>
+    \(style)
+    </style>
+    </head>
+    <body>
+    """
+  }
+
   /// Text from a record: it must not become markup.
   static func escaped(_ text: String) -> String {
     var out = ""

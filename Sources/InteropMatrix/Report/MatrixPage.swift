@@ -12,17 +12,7 @@ public enum MatrixPage {
     let sections = runs.enumerated().map { section($1, number: $0 + 1) }.joined()
     let hasPractice = runs.contains { !SimulationSigns.of($0.record).isEmpty }
     return """
-      <!DOCTYPE html>
-      <html lang="en">
-      <head>
-      <meta charset="utf-8">
-      <meta name="viewport" content="width=device-width, initial-scale=1">
-      <title>Security keys and Seal</title>
-      <style>
-      \(style)
-      </style>
-      </head>
-      <body>
+      \(head("Security keys and Seal", style: style))
       <h1>Security keys and Seal</h1>
       \(hasPractice ? "<p class=\"practice\">Some of these runs were made with virtual keys, for practice. Each says so.</p>\n" : "")<p>\(introduction(runs))</p>
       \(runs.isEmpty ? "" : table(runs))\(differences(runs))\(sections)</body>

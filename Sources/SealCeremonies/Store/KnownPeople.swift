@@ -247,8 +247,13 @@ public struct KnownPeople: Sendable {
   }
 
   /// Takes in an identity that was registered on this computer, and pins its key.
+  /// - Parameter isSimulated: a virtual key had a part in it.
   /// - Throws: as ``take(_:isProven:)``.
-  public mutating func takeRegistered(_ record: DirectoryRecord, at time: Int64) throws(StoreError) {
+  public mutating func takeRegistered(
+    _ given: DirectoryRecord, isSimulated: Bool, at time: Int64
+  ) throws(StoreError) {
+    var record = given
+    record.isSimulated = record.isSimulated || isSimulated
     _ = try take(record, isProven: true)
     try pin(
       Pin(

@@ -65,10 +65,8 @@ extension Command {
     let request = try PasskeyRequest(parsing: AtomicFile.read(try invocation.required("pending")))
     switch try request.answer(AtomicFile.read(file)) {
     case .registered(let registered):
-      var made = registered.record
-      made.isSimulated = registered.artefact.isSimulated
-      let record = made
-      await invocation.keep { try $0.takeRegistered(record, at: invocation.now) }
+      let (record, isSimulated) = (registered.record, registered.artefact.isSimulated)
+      await invocation.keep { try $0.takeRegistered(record, isSimulated: isSimulated, at: invocation.now) }
       return try invocation.deliver(
         registered.artefact,
         ["Took in the passkey of \(record.displayName).".printable, "A phone with Seal must publish this identity."],

@@ -53,10 +53,8 @@ extension Command {
           try await endorse(path, with: ceremony, &registered, invocation)
         } catch { notEndorsed = CommandLineTool.named(error) }
       }
-      var made = registered.record
-      made.isSimulated = registered.artefact.isSimulated
-      let record = made
-      await invocation.keep { try $0.takeRegistered(record, at: invocation.now) }
+      let (record, isSimulated) = (registered.record, registered.artefact.isSimulated)
+      await invocation.keep { try $0.takeRegistered(record, isSimulated: isSimulated, at: invocation.now) }
       var outcome = try invocation.deliver(
         registered.artefact,
         [

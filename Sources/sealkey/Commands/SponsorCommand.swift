@@ -46,10 +46,8 @@ extension Command {
     } else {
       sponsored = try await invocation.withKey(touches: 2) { _, session in try await first(session) }
     }
-    var made = sponsored.record
-    made.isSimulated = sponsored.registered.artefact.isSimulated
-    let record = made
-    await invocation.keep { try $0.takeRegistered(record, at: invocation.now) }
+    let (record, isSimulated) = (sponsored.record, sponsored.registered.artefact.isSimulated)
+    await invocation.keep { try $0.takeRegistered(record, isSimulated: isSimulated, at: invocation.now) }
     return files.write(sponsored, isProven: proves, invocation)
   }
 }

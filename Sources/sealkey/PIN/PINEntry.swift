@@ -31,6 +31,9 @@ extension Invocation {
 
 /// Where a PIN comes from. It goes from the descriptor into locked memory and nowhere else.
 enum PINEntry {
+  /// A PIN has at most 63 bytes; more may come before it is normalised, and what is longer is refused by name.
+  private static let limit = 129
+
   /// Asks for a PIN that the key knows.
   static func provider(_ way: PINWay) -> PINProvider {
     { request in
@@ -80,21 +83,9 @@ enum PINEntry {
 
   /// One line from a descriptor.
   private static func line(_ descriptor: Int32) throws(PINEntryError) -> SecretBytes {
-    var failure: PINEntryError?
-    var total = 0
-    // A PIN has at most 63 bytes; more may come before it is normalised, and what is longer is refused by name.
-    var pin = SecretBytes(count: 129) { room in
-      while total < room.count {
-        let count = read(descriptor, room.baseAddress.map { $0 + total }, 1)
-        if count < 0, errno == EINTR { continue }
-        if count < 0 { failure = .unreadable(errno: errno) }
-        if count <= 0 || room[total] == 0x0a { break }
-        total += 1
-      }
-    }
-    if let failure { throw failure }
-    pin.truncate(to: total)
-    guard total > 0 else { throw .empty }
+    let pin: SecretBytes
+    do { pin = try SecretLine.read(descriptor, limit: limit) } catch { throw .unreadable(errno: error.errno) }
+    guard pin.count > 0 else { throw .empty }
     return pin
   }
 
@@ -102,8 +93,7 @@ enum PINEntry {
     do {
       let terminal = try Terminal()
       terminal.write(lines.compactMap { $0 }.joined(separator: "\n"))
-      // A PIN has at most 63 bytes; more may be typed before it is normalised, and what is longer is refused by name.
-      let pin = try terminal.line(limit: 129, hidden: true)
+      let pin = try terminal.line(limit: limit, hidden: true)
       guard pin.count > 0 else { throw PINEntryError.empty }
       return pin
     } catch TerminalError.absent { throw SecurityKeyError.pinRequired } catch TerminalError.interrupted {
