@@ -16,7 +16,14 @@ for needed in tmux bash zsh fish; do
 done
 work=$(mktemp -d)
 socket=sealkey-completions-$$
-trap 'tmux -L "$socket" kill-server 2>/dev/null || true; rm -rf "$work"' EXIT
+# A shell that has lost its terminal may still write for a moment (fish reads man pages in the background).
+leave() {
+  local i
+  tmux -L "$socket" kill-server 2>/dev/null || true
+  for i in {1..50}; do rm -rf "$work" 2>/dev/null && return; sleep 0.1; done
+  echo "completions: $work could not be removed" >&2
+}
+trap leave EXIT
 mkdir -p "$work/bin" "$work/home/.config/fish/completions" "$work/data" "$work/here/some folder" "$work/zsh"
 ln -s "$program" "$work/bin/sealkey"
 cp completions/sealkey.fish "$work/home/.config/fish/completions/"

@@ -12,11 +12,7 @@ cd "$(dirname "$0")/../.."
 source Tests/Integration/guest.sh
 boot faults.sh "$@"
 
-modprobe dummy_hcd
-modprobe libcomposite
-modprobe usb_f_hid
-mkdir -p /sys/kernel/config
-mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
+usb_gadgets
 
 # Everything takes longer in an emulated processor.
 export SEALKEY_KERNEL=1 SEALKEY_SLOWNESS=${SEALKEY_SLOWNESS:-4}

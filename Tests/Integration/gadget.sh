@@ -11,11 +11,7 @@ cd "$(dirname "$0")/../.."
 source Tests/Integration/guest.sh
 boot gadget.sh "$@"
 
-modprobe dummy_hcd
-modprobe libcomposite
-modprobe usb_f_hid
-mkdir -p /sys/kernel/config
-mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
+usb_gadgets
 
 cd "$(mktemp -d)"
 

@@ -15,6 +15,15 @@ boot() {
   exec Tests/Integration/run-in-vm.sh -r host -e SEALKEY_PYTHON -t "${VM_LIMIT:-1500}" -- bash "$PWD/Tests/Integration/$1" guest
 }
 
+# usb_gadgets: makes this guest a computer that can be a USB device too, plugged into itself.
+usb_gadgets() {
+  modprobe dummy_hcd
+  modprobe libcomposite
+  modprobe usb_f_hid
+  mkdir -p /sys/kernel/config
+  mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
+}
+
 top=$PWD
 sealkey=$top/.build/debug/sealkey
 passed=0
