@@ -71,7 +71,7 @@ for place in 80:xterm 40:xterm 80:dumb 40:dumb; do
   check_width
   ok "a touch is asked for while the key waits for it, once $at"
 
-  run "$sealkey register --name Eve $key --virtual-touch 60000 --timeout 3 --no-store --out $work/eve.json"
+  run "$sealkey register --name Eve --key virtual --data-dir $work/eve --virtual-touch 60000 --timeout 3 --no-store --out $work/eve.json"
   ends_with 5
   until_seen timedOut
   check_width
