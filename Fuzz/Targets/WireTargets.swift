@@ -92,6 +92,16 @@ extension FuzzTarget {
       must(got == response.data && part.status == response.status, "GET RESPONSE gives everything")
     },
     FuzzTarget(
+      "pinentry", ["SecurityKeys/PINEntry/AssuanReplies.swift"],
+      seeds: { _ in
+        [
+          "OK Pleased to meet you\nOK\nS PIN_REPEATED\nD 12%2534\nD %0a5\nOK\n",
+          "# comment\nERR 83886179 cancelled <x>\n",
+          "OK\nS BUTTON_INFO close\nOK\nERR 83886142 timeout\nD %4\nOK\n",
+        ].map { Array($0.utf8) }
+      }, run: tryReplies
+    ),
+    FuzzTarget(
       "explain", ["CTAPWire/Explain/"], limit: 8192,
       seeds: {
         $0.registrations.map(\.attestationObject) + $0.infos + $0.authenticatorData + $0.clientData + $0.coseKeys
@@ -106,6 +116,30 @@ extension FuzzTarget {
       _ = JSONWriter.write(explanation.json)
     },
   ]
+
+  /// A greeting, answers without and with a PIN, over and over.
+  private static func tryReplies(_ input: [UInt8]) {
+    let replies = AssuanReplies()
+    var answers = 0
+    var inPIN = 0
+    for byte in input {
+      inPIN += 1
+      do {
+        guard try replies.take(byte) else { continue }
+      } catch {
+        must(!error.name.isEmpty && !error.understood.message.isEmpty, "a fault has a name")
+      }
+      must(replies.pinLength <= (answers % 2 == 1 ? min(inPIN, AssuanReplies.pinLimit) : 0), "a PIN was asked for")
+      answers += 1
+      inPIN = 0
+      replies.begin(takesPIN: answers % 2 == 1)
+      must(replies.pinLength == 0 && !replies.wasRepeated, "an answer begins with nothing")
+    }
+    // What is sent is one line, whatever it says.
+    let sent = AssuanReplies.escaped(String(decoding: input, as: UTF8.self))
+    must(sent.utf8.count < AssuanReplies.lineLimit, "a line fits")
+    must(sent.utf8.allSatisfy { (0x20..<0x7f).contains($0) }, "a line is one line")
+  }
 
   /// The first byte chooses the reports' size; the rest is reports.
   private static func assemble(_ input: [UInt8], channel: UInt32?) {

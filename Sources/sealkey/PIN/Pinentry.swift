@@ -29,26 +29,25 @@ struct Pinentry {
     let terminal = Self.terminalPath()
     let assuan = try Assuan(program, terminal: terminal)
     for (option, value) in Self.options(terminal) {
-      try optional(assuan, "OPTION \(option)=\(Assuan.escaped(value))")
+      try optional(assuan, "OPTION \(option)=\(AssuanReplies.escaped(value))")
     }
     try optional(assuan, "SETTIMEOUT \(patience.components.seconds)")
     try optional(assuan, "SETTITLE sealkey")
-    try assuan.send("SETDESC \(Assuan.escaped(words.description.printableLines))")
-    try assuan.send("SETPROMPT \(Assuan.escaped(words.prompt))")
-    if let error = words.error { try optional(assuan, "SETERROR \(Assuan.escaped(error.printableLines))") }
+    try assuan.send("SETDESC \(AssuanReplies.escaped(words.description.printableLines))")
+    try assuan.send("SETPROMPT \(AssuanReplies.escaped(words.prompt))")
+    if let error = words.error { try optional(assuan, "SETERROR \(AssuanReplies.escaped(error.printableLines))") }
     var asksTwice = false
     if let again = words.again {
-      asksTwice = try optional(assuan, "SETREPEAT \(Assuan.escaped(again))")
-      if asksTwice { try optional(assuan, "SETREPEATERROR \(Assuan.escaped("The two are not the same."))") }
+      asksTwice = try optional(assuan, "SETREPEAT \(AssuanReplies.escaped(again))")
+      if asksTwice { try optional(assuan, "SETREPEATERROR \(AssuanReplies.escaped("The two are not the same."))") }
     }
-    let (first, wasRepeated) = try assuan.getPIN(within: patience + .seconds(10))
-    let pin = first.secret()
-    guard let again = words.again, !wasRepeated, pin.count > 0 else { return pin }
+    let pin = try assuan.getPIN(within: patience + .seconds(10))
+    guard let again = words.again, !assuan.wasRepeated, pin.count > 0 else { return pin }
     // It takes the command and does not repeat: the curses one is like that.
-    try assuan.send("SETPROMPT \(Assuan.escaped(again))")
+    try assuan.send("SETPROMPT \(AssuanReplies.escaped(again))")
     if asksTwice { try optional(assuan, "SETREPEAT") }
-    let (second, _) = try assuan.getPIN(within: patience + .seconds(10))
-    guard pin.isEqual(to: second.secret()) else { throw .differs }
+    let second = try assuan.getPIN(within: patience + .seconds(10))
+    guard pin.isEqual(to: second) else { throw .differs }
     return pin
   }
 
@@ -89,75 +88,4 @@ struct Pinentry {
 
   /// The pinentry of this system, when a person could see it: there is a display to open a window on.
   static func found() -> Pinentry? { Desktop.program("pinentry").map { Pinentry(program: $0) } }
-}
-
-/// Why a pinentry program gave no PIN.
-enum PinentryError: NamedError, Hashable {
-  /// There is no such program.
-  case notFound(String)
-  /// It could not be started.
-  case notStarted(errno: Int32)
-  /// It ended in the middle.
-  case ended
-  /// Nobody typed anything for too long, or the program does not answer.
-  case timedOut
-  /// The person cancelled.
-  case cancelled
-  /// Ctrl-C, or the program is to end.
-  case interrupted
-  /// It answered with an error; the number is its own.
-  case refused(code: Int)
-  /// It broke the rules of its protocol.
-  case badReply(String)
-  /// The PIN and its repetition are not the same.
-  case differs
-
-  /// What GnuPG's error numbers mean here: the low 16 bits are the error, the rest is who reports it.
-  var understood: PinentryError {
-    guard case .refused(let code) = self else { return self }
-    switch code & 0xFFFF {
-    case 99, 198: return .cancelled
-    case 62: return .timedOut
-    default: return self
-    }
-  }
-
-  var name: String {
-    switch self {
-    case .notFound: "pinentryNotFound"
-    case .notStarted: "pinentryNotStarted"
-    case .ended: "pinentryEnded"
-    case .timedOut: "pinentryTimedOut"
-    case .cancelled, .interrupted: "cancelled"
-    case .refused: "pinentryRefused"
-    case .badReply: "pinentryBadReply"
-    case .differs: "pinsDiffer"
-    }
-  }
-  var message: String {
-    switch self {
-    case .notFound(let program): "There is no pinentry program \(program)."
-    case .notStarted(let code): "The pinentry program could not be started: \(String(cString: strerror(code)))."
-    case .ended: "The pinentry program ended before it gave a PIN."
-    case .timedOut: "No PIN was typed in time, so nothing was tried."
-    case .cancelled, .interrupted: "Cancelled at the PIN; nothing was tried."
-    case .refused(let code): "The pinentry program could not ask for the PIN (error \(code))."
-    case .badReply(let what): "The pinentry program breaks the rules: it sent \(what)."
-    case .differs: "The two PINs are not the same, so none was set."
-    }
-  }
-  var next: String {
-    switch self {
-    case .notFound: "Install one (apt install pinentry-curses), or name another with --pinentry."
-    case .timedOut, .cancelled, .interrupted: "Begin again when you are ready."
-    case .differs: "Run the command again."
-    default: "Use another with --pinentry, run the command in a terminal, or give the PIN with --pin-fd."
-    }
-  }
-  var kind: FaultKind {
-    switch self {
-    case .timedOut, .cancelled, .interrupted: .cancelled
-    default: .userVerification
-    }
-  }
 }
