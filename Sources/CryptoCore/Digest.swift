@@ -102,6 +102,7 @@ private struct Methods: @unchecked Sendable {
   let sha384 = fetch("SHA2-384")
   let sha512 = fetch("SHA2-512")
   private static func fetch(_ name: String) -> OpaquePointer {
+    CryptoLibrary.begin()
     guard let method = EVP_MD_fetch(nil, name, nil) else { Exhaustion.end("EVP_MD_fetch") }
     return method
   }

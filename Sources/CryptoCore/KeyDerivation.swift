@@ -60,7 +60,8 @@ public enum HKDF {
 public enum Random {
   /// `count` public random bytes: challenges, nonces, salts.
   public static func bytes(_ count: Int) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: count) { out, written in
+    CryptoLibrary.begin()
+    return [UInt8](unsafeUninitializedCapacity: count) { out, written in
       guard RAND_bytes(out.baseAddress, Int32(count)) == 1 else { Exhaustion.end("RAND_bytes") }
       written = count
     }
@@ -70,7 +71,8 @@ public enum Random {
 extension SecretBytes {
   /// `count` secret random bytes.
   public static func random(count: Int) -> SecretBytes {
-    SecretBytes(count: count) { out in
+    CryptoLibrary.begin()
+    return SecretBytes(count: count) { out in
       guard RAND_priv_bytes(out.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(out.count)) == 1 else {
         Exhaustion.end("RAND_priv_bytes")
       }

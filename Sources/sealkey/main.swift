@@ -2,11 +2,13 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+import CryptoCore
 import Glibc
 
 Hardening.apply()
 let words = Array(CommandLine.arguments.dropFirst())
 guard Hardening.hasDescriptors() else { exit(CommandLineTool.fail(TooFewDescriptors(), words)) }
+CryptoLibrary.begin()
 let interrupts = Interrupts()
 // The first thread waits here. A main that awaits would end it instead, and what watches memory from outside (valgrind)
 // does not survive that.

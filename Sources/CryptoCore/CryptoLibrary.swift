@@ -1,0 +1,17 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CCrypto
+
+/// The beginning of libcrypto.
+package enum CryptoLibrary {
+  /// libcrypto 3.0 does not look whether there was memory enough to set up its default context: what comes next then reads
+  /// through a null pointer. So it is asked once, before anything else of it is used.
+  private static let hasBegun = OSSL_LIB_CTX_get0_global_default() != nil
+
+  /// Sets libcrypto up, or ends the program with a name. Cheap after the first time.
+  package static func begin() {
+    guard hasBegun else { Exhaustion.end("OSSL_LIB_CTX_get0_global_default") }
+  }
+}
