@@ -17,6 +17,8 @@ fuzzer=$PWD/.build/fuzz/release/Fuzzer
 SEALKEY_FUZZ_SEEDS=$corpus/seeds "$fuzzer" >"$corpus/seeds.txt"
 all=$(cut -d: -f1 "$corpus/seeds.txt")
 
+# Swift's own handler of signals would keep libFuzzer from writing down the input.
+export SWIFT_BACKTRACE=enable=no
 for target in ${*:-$all}; do
   mkdir -p "$corpus/$target"
   # Coverage-guided, values traced; memory is bounded because no parser may be talked into more.

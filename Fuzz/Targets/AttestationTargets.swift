@@ -38,7 +38,9 @@ extension FuzzTarget {
         "statement-\(format)", ["WebAuthnCore/Attestation/"], limit: 4096,
         seeds: { stock in stock.statements.filter { $0.format == format }.map(\.statement) + [[0xa0]] }
       ) { input in
-        guard attempt({ () throws(CBORError) in try CBORDecoder.decodeAll(input) })?.map != nil else { return }
+        // A level deeper, as it lies in the object.
+        guard attempt({ () throws(CBORError) in try CBORDecoder.decodeAll([0x81] + input) })?.array?.first?.map != nil
+        else { return }
         let bytes = AttestationObject.build(
           format: format, statement: input, authenticatorData: SeedStock.fixedAuthenticatorData)
         let object = again("statement") { () throws(AttestationObjectError) in try AttestationObject(parsing: bytes) }
