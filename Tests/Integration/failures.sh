@@ -3,9 +3,11 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-# Lets every call of libfido2, libcrypto and libcbor on the ceremonies' paths fail once, and every allocation that those
-# libraries make: each time an error with a name or the whole result, no trap, nothing left allocated, no PIN try spent,
-# and a key that does the next command. SEALKEY_FAILURES=N tries at most N calls of each function (default: all).
+# Lets every call of libfido2, libcrypto and libcbor on the ceremonies' paths fail once, and the allocations of those
+# libraries, one at each place in the code that allocates (places are told apart by the seven innermost calls): each time an
+# error with a name or the whole result, no trap, nothing left allocated, no PIN try spent, and a key that does the next
+# command. SEALKEY_FAILURES=N tries at most N calls of each function (default: all), SEALKEY_FAILURE_SCENES=register,tap
+# some of the ceremonies only.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 sealkey=${SEALKEY:-$PWD/.build/debug/sealkey}

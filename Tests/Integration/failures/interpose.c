@@ -6,14 +6,20 @@
  *
  *   SEALKEY_FAIL=EVP_DigestVerify:3   the third call of it fails; the function itself is not called
  *   SEALKEY_FAIL=malloc:17            the 17th allocation by libfido2, libcrypto or libcbor gives NULL
- *   SEALKEY_FAIL_LOG=FILE             at the end: "calls NAME COUNT" and "live LIBRARY BLOCKS" are appended to FILE
+ *   SEALKEY_FAIL=none:0               nothing fails; each place that allocates is told apart by the calls that led there
+ *   SEALKEY_FAIL_LOG=FILE             at the end: "calls NAME COUNT" and "live LIBRARY BLOCKS" are appended to FILE, and
+ *                                     "place HASH CALL" for the first allocation at each place
  *
  * Only calls from C libraries are refused memory: Swift's own allocations end the process by design.
+ * libcrypto keeps an error queue and two random generators for each thread until the thread ends. So exit() first waits for
+ * the program's own threads that have called libcrypto, up to three seconds: what is left after that is left for good.
  * functions.h is made by failures.sh: F(name, what the function returns when it fails). All take integers or pointers.
  */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <execinfo.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -36,9 +42,18 @@ static char chosen[128];
 static long chosen_call;
 static _Atomic long allocations;
 
+/* The program itself, as opposed to every library: whose threads are waited for. */
+static uintptr_t program_from, program_to;
+
 static int note_library(struct dl_phdr_info *info, size_t size, void *context) {
   (void)size;
   (void)context;
+  if (!*info->dlpi_name && !program_to)
+    for (int k = 0; k < info->dlpi_phnum; k++) {
+      if (info->dlpi_phdr[k].p_type != PT_LOAD || !(info->dlpi_phdr[k].p_flags & PF_X)) continue;
+      program_from = info->dlpi_addr + info->dlpi_phdr[k].p_vaddr;
+      program_to = program_from + info->dlpi_phdr[k].p_memsz;
+    }
   for (int i = FIDO; i < LIBRARIES; i++) {
     if (!strstr(info->dlpi_name, library_names[i])) continue;
     for (int k = 0; k < info->dlpi_phnum; k++) {
@@ -62,10 +77,58 @@ static struct { void *block; unsigned char owner; } live[PLACES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long counts[LIBRARIES];
 
+/* Threads of the program that hold something of libcrypto's. */
+static _Atomic int busy_threads;
+static pthread_key_t ending;
+static __thread int is_programs, is_counted;
+
+/* Called when such a thread ends; asks to be called again until libcrypto's own turn is over. */
+static void has_ended(void *round) {
+  if ((intptr_t)round < PTHREAD_DESTRUCTOR_ITERATIONS - 1) pthread_setspecific(ending, (void *)((intptr_t)round + 1));
+  else busy_threads--;
+}
+
+static void note_thread(enum library owner) {
+  if (owner != CRYPTO || !is_programs || is_counted) return;
+  is_counted = 1;
+  busy_threads++;
+  pthread_setspecific(ending, (void *)1);
+}
+
+struct start { void *(*function)(void *); void *argument; };
+
+static void *begin_thread(void *pointer) {
+  struct start start = *(struct start *)pointer;
+  __libc_free(pointer);
+  is_programs = 1;
+  return start.function(start.argument);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *), void *argument) {
+  static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+  if (!real) real = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT, "pthread_create");
+  uintptr_t from = (uintptr_t)__builtin_return_address(0);
+  struct start *start = from >= program_from && from < program_to ? __libc_malloc(sizeof *start) : NULL;
+  if (!start) return real(thread, attributes, function, argument);
+  *start = (struct start){function, argument};
+  int failed = real(thread, attributes, begin_thread, start);
+  if (failed) __libc_free(start);
+  return failed;
+}
+
+void exit(int code) {
+  static void (*real)(int);
+  if (!real) real = (void (*)(int))dlsym(RTLD_NEXT, "exit");
+  for (int i = 0; i < 3000 && busy_threads > 0; i++) usleep(1000);
+  real(code);
+  __builtin_unreachable();
+}
+
 static size_t place(void *block) { return (((uintptr_t)block >> 4) * 0x9E3779B97F4A7C15u >> 46) % PLACES; }
 
 static void keep(void *block, enum library owner) {
   if (!block || owner == NONE) return;
+  note_thread(owner);
   pthread_mutex_lock(&lock);
   size_t at = place(block);
   while (live[at].block) at = (at + 1) % PLACES;
@@ -99,9 +162,41 @@ static enum library drop(void *block) {
   return owner;
 }
 
+/* Places that allocate: the innermost calls of the libraries and of the program that led there, wherever these lie. */
+#define FRAMES 7
+static struct { uint64_t hash; long call; } places[1 << 14];
+static int looks_at_places;
+
+static void note_place(long call) {
+  static __thread int is_looking;
+  if (!looks_at_places || is_looking) return;
+  is_looking = 1;
+  void *frames[FRAMES];
+  int count = backtrace(frames, FRAMES);
+  uint64_t hash = 14695981039346656037u;
+  for (int i = 0; i < count; i++) {
+    uintptr_t address = (uintptr_t)frames[i];
+    enum library library = caller(frames[i]);
+    if (library != NONE) address -= ranges[library].from;
+    else if (address >= program_from && address < program_to) address -= program_from;
+    else continue;
+    hash = (hash ^ address) * 1099511628211u;
+  }
+  pthread_mutex_lock(&lock);
+  size_t at = hash % (sizeof places / sizeof *places);
+  while (places[at].call && places[at].hash != hash) at = (at + 1) % (sizeof places / sizeof *places);
+  if (!places[at].call) {
+    places[at].hash = hash;
+    places[at].call = call;
+  }
+  pthread_mutex_unlock(&lock);
+  is_looking = 0;
+}
+
 static int refuses_memory(enum library owner) {
   if (owner == NONE) return 0;
   long call = ++allocations;
+  note_place(call);
   return call == chosen_call && strcmp(chosen, "malloc") == 0;
 }
 
@@ -176,11 +271,17 @@ static struct function *const functions[] = {
 
 __attribute__((constructor)) static void begin(void) {
   dl_iterate_phdr(note_library, NULL);
+  pthread_key_create(&ending, has_ended);
   const char *wish = getenv("SEALKEY_FAIL");
   const char *colon = wish ? strchr(wish, ':') : NULL;
   if (colon && (size_t)(colon - wish) < sizeof chosen) {
     memcpy(chosen, wish, colon - wish);
     chosen_call = atol(colon + 1);
+    if (strcmp(chosen, "none") == 0) {
+      /* The first one loads the unwinder. */
+      void *frame;
+      looks_at_places = backtrace(&frame, 1);
+    }
   }
 }
 
@@ -191,6 +292,9 @@ __attribute__((destructor)) static void end(void) {
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
     if (functions[i]->calls) fprintf(log, "calls %s %ld\n", functions[i]->name, functions[i]->calls);
   fprintf(log, "calls malloc %ld\n", allocations);
+  for (size_t i = 0; looks_at_places && i < sizeof places / sizeof *places; i++)
+    if (places[i].call) fprintf(log, "place %llx %ld\n", (unsigned long long)places[i].hash, places[i].call);
+  fprintf(log, "threads key-threads %d\n", busy_threads);
   for (int i = FIDO; i < LIBRARIES; i++) fprintf(log, "live %s %ld\n", library_names[i], counts[i]);
   fclose(log);
 }
