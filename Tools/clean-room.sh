@@ -54,7 +54,10 @@ mount --rbind /dev "$room/dev"
 mount --make-rslave "$room/dev"
 cp /etc/resolv.conf "$room/etc/resolv.conf" 2>/dev/null || true
 cp /etc/apt/apt.conf "$room/etc/apt/" 2>/dev/null || true
-cp /etc/apt/apt.conf.d/* "$room/etc/apt/apt.conf.d/" 2>/dev/null || true
+# What this machine's administrator wrote there, and no package: a package would ask whose file is to stay.
+for file in /etc/apt/apt.conf.d/*; do
+  dpkg -S "$file" >/dev/null 2>&1 || cp "$file" "$room/etc/apt/apt.conf.d/" 2>/dev/null || true
+done
 [ ! -f /etc/pip.conf ] || cp /etc/pip.conf "$room/etc/pip.conf"
 # Whatever lets this machine reach the registries lets the room reach them too.
 cp -L /etc/ssl/certs/ca-certificates.crt "$room/etc/ssl/certs/ca-certificates.crt" 2>/dev/null || true

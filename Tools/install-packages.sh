@@ -85,7 +85,7 @@ echo 'Installing them now.' >&2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 install() {
-  DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -q \
+  DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -o DPkg::Options::=--force-confold install -y -q \
     --no-install-recommends "${names[@]}" >"$log" 2>&1
 }
 # The package lists of a fresh machine are empty or old: one update, then once more.

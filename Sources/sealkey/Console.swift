@@ -100,7 +100,7 @@ struct TerminalText {
   }
 
   /// Broken between words. Further lines are indented like the first or, in a table, like its last column. A word longer
-  /// than a line is left whole, so that it can be copied.
+  /// than a line, or than the last column, is left whole on a line of its own, so that it can be copied.
   static func wrapped(_ line: String, _ columns: Int) -> [String] {
     guard width(line) > columns else { return [line] }
     var head = String(line.prefix { $0 == " " })
@@ -109,21 +109,26 @@ struct TerminalText {
       head = String(line[..<gap.upperBound] + line[gap.upperBound...].prefix { $0 == " " })
     }
     let indent = String(repeating: " ", count: width(head))
+    let isTable = head.contains { $0 != " " }
     var lines: [String] = []
     var current = head
-    var used = width(head)
+    var used = indent.count
+    var isFresh = true
     for word in line.dropFirst(head.count).split(separator: " ") {
       let size = width(word)
-      if used > indent.count, used + 1 + size > columns {
-        lines.append(current)
-        (current, used) = (indent, indent.count)
+      let hasNoRoom = indent.count + size > columns && (isTable || size <= columns)
+      if isFresh ? isTable && lines.isEmpty && hasNoRoom : used + 1 + size > columns {
+        lines.append(String(current.reversed().drop { $0 == " " }.reversed()))
+        (current, used) = hasNoRoom ? ("", 0) : (indent, indent.count)
+        isFresh = true
       }
-      if used > indent.count {
+      if !isFresh {
         current += " "
         used += 1
       }
       current += word
       used += size
+      isFresh = false
     }
     // A prompt's last blank stands between it and the answer.
     if line.hasSuffix(" ") { current += " " }

@@ -153,6 +153,9 @@ import WebAuthnCore
     let table = "  --key KEY   the key to use: " + String(repeating: "word ", count: 20)
     let rows = shown.shown(table).split(separator: "\n")
     if columns > 24 { #expect(rows.dropFirst().allSatisfy { $0.hasPrefix(String(repeating: " ", count: 14) + "w") }) }
+    let wide = String(repeating: "f", count: columns - 8)
+    let lone = shown.shown("kem-bundle  " + wide + " x").split(separator: "\n")
+    #expect(lone == ["kem-bundle", wide[...] + " x"], "a long word has a line of its own")
     let rule = #"Put it into a file: SUBSYSTEM=="hidraw", KERNELS=="0003:1209:BEEE.*", TAG+="uaccess""#
     #expect(shown.shown(rule) == rule)
     let long = String(repeating: "ab", count: 64)
