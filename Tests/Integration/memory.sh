@@ -4,7 +4,7 @@
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 # The main paths under valgrind (memory.sh valgrind), or with a build under the address sanitizer and its leak checker
-# (memory.sh leaks; SEALKEY names the program). Nothing wrong and nothing lost, but for what suppressions.txt explains.
+# (memory.sh leaks; SEALKEY names the program). Nothing wrong and nothing lost, but for what leaks.supp and valgrind.supp explain.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 kind=${1:-valgrind}
@@ -31,12 +31,18 @@ leaks)
 *) echo 'usage: memory.sh valgrind|leaks' && exit 2 ;;
 esac
 
+# try COMMAND...: must end with $expected, 0 unless it says otherwise.
 try() {
   local code=0
   check "$@" --json >"$work/out" 2>"$work/err" <"${input:-/dev/null}" || code=$?
   if [ "$code" -ge 99 ] || grep -qsE 'ERROR: |definitely lost|Invalid (read|write)|uninitialised' "$work"/log*; then
     echo "$kind: sealkey $*: exit code $code"
     cat "$work"/log* "$work/err"
+    exit 1
+  fi
+  if [ "$code" != "${expected:-0}" ]; then
+    echo "$kind: sealkey $*: exit code $code, not ${expected:-0}: not the path that is meant"
+    cat "$work/out" "$work/err"
     exit 1
   fi
   rm -f "$work"/log*
@@ -55,11 +61,15 @@ printf '2468\n' >"$work/pin"
 input=$work/pin try pin set --key virtual --pin-fd 0
 input=$work/pin try sponsor --name Emma --key virtual --pin-fd 0 --out "$work/emma"
 input=$work/pin try unlock "$work/emma" --key virtual --pin-fd 0
-input=$work/pin try register --name Emma --key virtual --pin-fd 0
+# Refusals: a key that is registered already, a wrong PIN.
+expected=6 input=$work/pin try register --name Emma --key virtual --pin-fd 0
 printf '1357\n' >"$work/pin"
-input=$work/pin try unlock "$work/emma" --key virtual --pin-fd 0
+expected=4 input=$work/pin try unlock "$work/emma" --key virtual --pin-fd 0
 try demo --capsule "$work/estate" --stage open --people "$work/people"
 data=$work/people/karin
-try tap --capsule "$work/estate" --yes --key virtual
+# The owner's last sign of life, which a person would have looked at.
+try capsule show "$work/estate"
+seconds=$(grep -oE '"lastSignOfOwnerEpoch": *[0-9]+' "$work/out" | grep -oE -m 1 '[0-9]+' | head -n 1)
+try tap --capsule "$work/estate" --yes --last-sign "$(date -u -d "@$seconds" +%Y-%m-%dT%H:%M:%SZ)" --key virtual
 try capsule verify "$work/estate"
 echo "$kind: all clean"
