@@ -40,12 +40,15 @@ fi
 
 room=$(mktemp -d "$rooms/run-XXXXXX")
 cleanup() {
-  for m in proc dev sys "${toolchain#/}"; do umount -R -l "$room/$m" 2>/dev/null || true; done
+  umount -R -l "$room" 2>/dev/null || true
   # Whatever is still mounted there is not the room's.
   rm -rf --one-file-system "$room"
 }
 trap cleanup EXIT
 cp -a "$base/." "$room/"
+# A mount of its own, as the root of a machine is: whoever makes a mount namespace in there must find one.
+mount --bind "$room" "$room"
+mount --make-private "$room"
 mkdir -p "$room$toolchain" "$room/src"
 mount --bind "$toolchain" "$room$toolchain"
 mount -t proc proc "$room/proc"

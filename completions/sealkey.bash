@@ -156,10 +156,10 @@ _sealkey_options() {
 _sealkey_value() {
   case "$1 $2" in
     "register --name") echo "" ;;
-    "register --device") echo "files" ;;
+    "register --device") echo "devices files" ;;
     "register --out") echo "files" ;;
     "endorse --identity") echo "files" ;;
-    "endorse --device") echo "files" ;;
+    "endorse --device") echo "devices files" ;;
     "endorse --device-public-key") echo "" ;;
     "endorse --kem-bundle") echo "" ;;
     "endorse --out") echo "files" ;;

@@ -117,7 +117,7 @@ complete -c sealkey -n '__sealkey_at 0' -a info -d 'Show what a key is and what 
 complete -c sealkey -n '__sealkey_at 0' -a register -d 'Register a key: make the credential that is a person\'s identity.'
 complete -c sealkey -n '__sealkey_in register' -l name -x -d 'the person\'s name as others will see it'
 complete -c sealkey -n '__sealkey_in register' -l endorse -d 'endorse a device in the same go (a second touch)'
-complete -c sealkey -n '__sealkey_in register' -l device -rF -d 'the device to endorse; made when the file is absent'
+complete -c sealkey -n '__sealkey_in register' -l device -rF -a '(__sealkey_list devices)' -d 'the device to endorse, kept here or in a file; made when the file is absent'
 complete -c sealkey -n '__sealkey_in register' -l no-uv -d 'do not ask for the PIN where the key does not insist'
 complete -c sealkey -n '__sealkey_in register' -l no-store -d 'keep nothing of this on this computer'
 complete -c sealkey -n '__sealkey_in register' -l out -rF -d 'write the result there instead of to stdout'
@@ -125,7 +125,7 @@ complete -c sealkey -n '__sealkey_in register' -l seal -d 'write only Seal\'s ow
 
 complete -c sealkey -n '__sealkey_at 0' -a endorse -d 'Let a device speak for an identity.'
 complete -c sealkey -n '__sealkey_in endorse' -l identity -rF -d 'the identity record that registration wrote'
-complete -c sealkey -n '__sealkey_in endorse' -l device -rF -d 'a device of this computer; made when the file is absent'
+complete -c sealkey -n '__sealkey_in endorse' -l device -rF -a '(__sealkey_list devices)' -d 'a device of this computer, kept here or in a file; made when the file is absent'
 complete -c sealkey -n '__sealkey_in endorse' -l device-public-key -x -d 'the public key of a device made elsewhere, 65 bytes'
 complete -c sealkey -n '__sealkey_in endorse' -l kem-bundle -x -d 'its key bundle, 32 or 1220 bytes'
 complete -c sealkey -n '__sealkey_in endorse' -l no-uv -d 'do not ask for the PIN where the key does not insist'

@@ -44,17 +44,38 @@ extension Invocation {
     return reading
   }
 
+  /// Whether this is the file of a device. The name of one that is kept here is no file's, whatever lies in the folder in
+  /// which somebody happens to be; with a slash (./laptop) it is.
+  private func isDeviceFile(_ text: String) -> Bool {
+    text.contains("/") || (!store.deviceNames.contains(text) && access(text, F_OK) == 0)
+  }
+
   /// A device by the name under which it is kept here, or from a file.
   func device(_ text: String) throws -> PrivateHalves {
     let ask = try PassphraseEntry.existing(descriptor("passphrase-fd"))
-    if text.contains("/") || access(text, F_OK) == 0 { return try DeviceFile.read(text, passphrase: ask) }
+    if isDeviceFile(text) { return try DeviceFile.read(text, passphrase: ask) }
     return try store.device(text, passphrase: ask)
   }
 
   /// The public side of a device, for which nobody is asked for a passphrase.
   func publicHalves(_ text: String) throws -> PublicHalves {
-    if text.contains("/") || access(text, F_OK) == 0 { return try DeviceFile.publicHalves(text) }
+    if isDeviceFile(text) { return try DeviceFile.publicHalves(text) }
     return try store.publicHalves(text)
+  }
+
+  /// The public side of a device, by the name under which it is kept here or from a file; made in the store when it is not
+  /// there.
+  func deviceOrNew(_ text: String) async throws -> (halves: PublicHalves, isNew: Bool) {
+    if isDeviceFile(text) { return try DeviceFile.readOrMake(text) }
+    return try await store.deviceOrNew(text)
+  }
+
+  /// The same, but what is neither kept here nor a file becomes a file, which is said.
+  func deviceOrNewFile(_ text: String) throws -> PublicHalves {
+    if !text.contains("/"), store.deviceNames.contains(text) { return try store.publicHalves(text) }
+    let device = try DeviceFile.readOrMake(text)
+    if device.isNew { say("Wrote \(text): this computer's device. It holds secrets; keep it to yourself.") }
+    return device.halves
   }
 
   /// Whoever acts in an estate: the identity and the device that the person named, or the one device of this computer

@@ -45,8 +45,14 @@ until_seen() {
 type_in() { tmux send-keys -l -- "$1"; tmux send-keys Enter; }
 # run COMMAND: on a clean screen, its exit code behind it.
 run() {
-  tmux send-keys -R
-  tmux clear-history
+  local tries
+  # What the last command left is not taken for this one's.
+  for tries in $(seq 100); do
+    tmux send-keys -R
+    tmux clear-history
+    if ! screen | grep -q 'code=[0-9]'; then break; fi
+    sleep 0.1
+  done
   type_in "clear; $1; echo \"code=\$?.\""
 }
 ends_with() { until_seen "code=$1."; }

@@ -137,4 +137,26 @@ import WebAuthnCore
     let listed = try Sealkey.run(["directory", "list"] + data).json["identities"]?.array?.first?["name"]?.string
     #expect(listed == evil)
   }
+
+  /// What lies in the folder in which somebody happens to be does not stand in for what is kept here; `./laptop` does.
+  @Test func namesOfKeptDevicesAreNoFiles() throws {
+    let folder = try TemporaryFolder()
+    let key = ["--key", "virtual", "--data-dir", "\(folder.path)/data"]
+    func there(_ arguments: [String]) throws -> Sealkey.Run {
+      let result = try Program.run("env", ["-C", folder.path, Program.sealkey] + arguments + ["--json"] + key)
+      return Sealkey.Run(code: result.code, json: try JSONReader.parse(Array(result.out.utf8)), err: result.err)
+    }
+    let kept = try there(["device", "make", "laptop"]).json["devicePublicKeyHex"]?.string
+    #expect(kept != nil)
+    #expect(try there(["register", "--name", "Ada", "--out", "ada.json"]).code == 0)
+    let endorse = ["endorse", "--identity", "ada.json", "--out"]
+    #expect(try there(endorse + ["1.json", "--device", "laptop"]).json["devicePublicKeyHex"]?.string == kept)
+    #expect(try !Sealkey.exists("\(folder.path)/laptop"), "no second device of that name")
+    let other = try there(endorse + ["2.json", "--device", "./laptop"])
+    #expect(other.code == 0 && other.json["devicePublicKeyHex"]?.string != kept, "\(other.json)")
+    // Now there are two. The name is the kept one's, and a person's name is not a file's.
+    #expect(try there(endorse + ["3.json", "--device", "laptop"]).json["devicePublicKeyHex"]?.string == kept)
+    try Sealkey.put("no identity", "\(folder.path)/Ada")
+    #expect(try there(["revoke-device", "--identity", "Ada", "--device", "laptop", "--out", "4.json"]).code == 0)
+  }
 }

@@ -12,7 +12,8 @@ extension Command {
     "endorse", "Let a device speak for an identity.",
     options: [
       OptionSpec("identity", "FILE", "the identity record that registration wrote"),
-      OptionSpec("device", "FILE", "a device of this computer; made when the file is absent"),
+      OptionSpec(
+        "device", "NAME|FILE", "a device of this computer, kept here or in a file; made when the file is absent"),
       OptionSpec("device-public-key", "HEX", "the public key of a device made elsewhere, 65 bytes"),
       OptionSpec("kem-bundle", "HEX", "its key bundle, 32 or 1220 bytes"), noUV, Invocation.noStore,
     ] + outOptions,
@@ -31,12 +32,7 @@ extension Command {
       _ = try KEMBundle(parsing: bundle)
       try confirmForeignDevice(invocation, key, record)
     } else {
-      let path = try invocation.required("device")
-      let device = try DeviceFile.readOrMake(path)
-      if device.isNew {
-        invocation.say("Wrote \(path): this computer's device. It holds secrets; keep it to yourself.")
-      }
-      halves = device.halves
+      halves = try invocation.deviceOrNewFile(try invocation.required("device"))
     }
     return try await invocation.withKey(touches: 1) { _, session in
       invocation.say("Touching the key lets this device speak for \(record.displayName).")

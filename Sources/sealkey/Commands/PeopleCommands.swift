@@ -176,15 +176,13 @@ extension Invocation {
   /// An identity by name, root hash or file.
   func person(_ option: String) throws -> (record: DirectoryRecord, isSimulated: Bool) {
     let text = try required(option)
-    if text.contains("/") || access(text, F_OK) == 0 { return try record(text) }
-    return (try store.people().record(text), false)
+    if text.contains("/") { return try record(text) }
+    do { return (try store.people().record(text), false) } catch {
+      // Nobody of that name is known here: a file's name.
+      guard access(text, F_OK) == 0 else { throw error }
+      return try record(text)
+    }
   }
 
   func deviceFile(_ text: String) throws -> HeldDevice { HeldDevice(try device(text)) }
-
-  /// The public side of a device, by the name under which it is kept here or from a file; made when it is not there.
-  func deviceOrNew(_ text: String) async throws -> (halves: PublicHalves, isNew: Bool) {
-    if text.contains("/") || access(text, F_OK) == 0 { return try DeviceFile.readOrMake(text) }
-    return try await store.deviceOrNew(text)
-  }
 }

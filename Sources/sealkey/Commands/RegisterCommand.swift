@@ -21,7 +21,8 @@ extension Command {
     options: [
       OptionSpec("name", "NAME", "the person's name as others will see it"),
       OptionSpec("endorse", nil, "endorse a device in the same go (a second touch)"),
-      OptionSpec("device", "FILE", "the device to endorse; made when the file is absent"), noUV, Invocation.noStore,
+      OptionSpec("device", "NAME|FILE", "the device to endorse, kept here or in a file; made when the file is absent"),
+      noUV, Invocation.noStore,
     ] + outOptions,
     examples: [
       "sealkey register --name Ada --out ada.json",
@@ -34,7 +35,7 @@ extension Command {
     if invocation.options.has("device"), !endorses { throw UsageError.missingOption("endorse") }
     let path = endorses ? try invocation.required("device") : nil
     // A file that is no device is said before the key is touched.
-    if let path, access(path, F_OK) == 0 { _ = try DeviceFile.publicHalves(path) }
+    if let path, access(path, F_OK) == 0 { _ = try invocation.publicHalves(path) }
     return try await invocation.withKey(touches: endorses ? 2 : 1) { _, session in
       let ceremony = Ceremony(
         key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred)
@@ -80,13 +81,10 @@ extension Command {
   private static func endorse(
     _ path: String, with ceremony: Ceremony, _ registered: inout Ceremony.Registered, _ invocation: Invocation
   ) async throws {
-    let device = try DeviceFile.readOrMake(path)
-    if device.isNew {
-      invocation.say("Wrote \(path): this computer's device. It holds secrets; keep it to yourself.")
-    }
+    let device = try invocation.deviceOrNewFile(path)
     invocation.say("Touching it again lets this computer's device speak for \(registered.record.displayName).")
     let (endorsement, _) = try await ceremony.endorse(
-      devicePublicKey: device.halves.devicePublicKey, kemBundle: device.halves.kemBundle, as: registered.record,
+      devicePublicKey: device.devicePublicKey, kemBundle: device.kemBundle, as: registered.record,
       at: SealDate(epoch: invocation.now))
     registered.record.deviceEndorsements.append(endorsement)
   }
