@@ -18,11 +18,12 @@ public struct AttestationObject: Sendable {
   /// The authenticator data.
   public let authenticatorData: AuthenticatorData
 
-  /// Reads an attestation object. Bytes after the map are refused.
+  /// Reads an attestation object. Bytes after the map are refused; Seal passes over them.
   /// - Throws: ``AttestationObjectError``.
   public init(parsing raw: [UInt8]) throws(AttestationObjectError) {
     let item: CBORItem
-    do { item = try CBORDecoder.decodeAll(raw) } catch { throw .badCBOR(error) }
+    do { item = try CBORDecoder.decode(raw) } catch { throw .badCBOR(error) }
+    guard item.range.upperBound == raw.count else { throw .trailingBytes(offset: item.range.upperBound) }
     guard item.map != nil else { throw .notAMap }
     guard let format = item["fmt"]?.text else { throw .missing(member: "fmt") }
     guard let statement = item["attStmt"], statement.map != nil else { throw .missing(member: "attStmt") }
@@ -59,6 +60,8 @@ public struct AttestationObject: Sendable {
 public enum AttestationObjectError: NamedError, Hashable {
   /// Not CBOR.
   case badCBOR(CBORError)
+  /// Bytes after the object.
+  case trailingBytes(offset: Int)
   /// Not a map.
   case notAMap
   /// A member is missing or of the wrong type.
@@ -71,6 +74,7 @@ public enum AttestationObjectError: NamedError, Hashable {
   public var name: String {
     switch self {
     case .badCBOR(let error): error.name
+    case .trailingBytes: "attestationObjectTrailingBytes"
     case .notAMap: "attestationObjectNotAMap"
     case .missing(let member): member == "authData" ? "noAuthData" : "attestationObjectMissing(\(member))"
     case .badAuthenticatorData(let error): error.name
@@ -81,6 +85,8 @@ public enum AttestationObjectError: NamedError, Hashable {
   public var message: String {
     switch self {
     case .badCBOR(let error): "The registration cannot be read. \(error.message)"
+    case .trailingBytes:
+      "The registration has bytes after its end. WebAuthn knows none there, though Seal passes over them."
     case .notAMap: "The registration is not an attestation object."
     case .missing(let member): "The registration lacks its member '\(member)'."
     case .badAuthenticatorData(let error): error.message
@@ -88,11 +94,15 @@ public enum AttestationObjectError: NamedError, Hashable {
     }
   }
 
-  public var next: String { "Make the registration again; this answer cannot be used." }
+  public var next: String {
+    if case .badAuthenticatorData(let error) = self { return error.next }
+    return "Make the registration again; this answer cannot be used."
+  }
 
   public var offset: Int? {
     switch self {
     case .badCBOR(let error): error.offset
+    case .trailingBytes(let offset): offset
     case .badAuthenticatorData(let error): error.offset
     default: nil
     }

@@ -142,11 +142,17 @@ public enum AuthenticatorDataError: NamedError, Hashable {
     case .publicKeyNotAMap: "The credential's public key is not a COSE key."
     case .badExtensionCBOR(let error): "The extension data cannot be read. \(error.message)"
     case .extensionsNotAMap: "The extension data is not a map."
-    case .trailingBytes: "The authenticator data has bytes that its flags do not announce."
+    case .trailingBytes:
+      "The authenticator data has bytes that its flags do not announce. WebAuthn forbids them, though Seal passes over them."
     }
   }
 
-  public var next: String { "Make the registration or the tap again; if it stays, note the key's model and report it." }
+  public var next: String {
+    switch self {
+    case .trailingBytes: "Use another key: this model writes what other verifiers refuse. Note it for the test matrix."
+    default: "Make the registration or the tap again; if it stays, note the key's model and report it."
+    }
+  }
 
   public var offset: Int? {
     switch self {

@@ -269,7 +269,7 @@ import WebAuthnCore
         (.text("authData"), .bytes($0.authenticatorData)),
       ]
     },
-    Deviation("a byte after the object", "trailingBytes") { $0.afterObject = [0] },
+    Deviation("a byte after the object", "attestationObjectTrailingBytes") { $0.afterObject = [0] },
   ]
 
   static let verifier = RegistrationVerifier(
