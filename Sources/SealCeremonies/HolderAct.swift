@@ -31,9 +31,10 @@ public final class HolderAct: Sendable {
   public let envelopes: [WrapEnvelope]
   /// What became of each of the claimant's devices.
   public let outcomes: [Wrap.Outcome]
-  private let device: PrivateHalves
+  let device: PrivateHalves
   private let claimID: String?
   private let usesRecordTimes: Bool
+  private let acceptsClock: Bool
 
   /// One key holder is enough, so every share is the Estate Key itself.
   public var isRuleOfOne: Bool { statement.threshold == 1 }
@@ -62,23 +63,28 @@ public final class HolderAct: Sendable {
       for: claimant, estateID: reading.capsule.estateID, epoch: statement.epoch, claimID: claim.id)
     self.init(
       .tap(claim), reading, holder, statement, device, envelopes: wrapped.envelopes, outcomes: wrapped.outcomes,
-      claimID: claimID, usesRecordTimes: usesRecordTimes)
+      claimID: claimID, usesRecordTimes: usesRecordTimes, acceptsClock: acceptsClock)
   }
 
-  /// Prepares a confirmation.
+  /// Prepares a confirmation. It is dated like a tap: one from the future would say for years that the key is there.
+  ///
+  /// - Parameter acceptsClock: as for a tap.
   /// - Throws: ``HolderActError``.
   public convenience init(
-    confirming reading: EstateReading, as holder: DirectoryRecord, device: consuming PrivateHalves
+    confirming reading: EstateReading, as holder: DirectoryRecord, device: consuming PrivateHalves,
+    acceptsClock: Bool = false
   ) throws {
     let statement = try Self.check(reading, holder, device.devicePublicKey)
+    if !acceptsClock { try Self.checkClock(reading) }
     self.init(
-      .confirm, reading, holder, statement, device, envelopes: [], outcomes: [], claimID: nil, usesRecordTimes: false)
+      .confirm, reading, holder, statement, device, envelopes: [], outcomes: [], claimID: nil, usesRecordTimes: false,
+      acceptsClock: acceptsClock)
   }
 
   private init(
     _ kind: Kind, _ reading: EstateReading, _ holder: DirectoryRecord, _ statement: EpochPublishedPayload,
     _ device: consuming PrivateHalves, envelopes: [WrapEnvelope], outcomes: [Wrap.Outcome], claimID: String?,
-    usesRecordTimes: Bool
+    usesRecordTimes: Bool, acceptsClock: Bool
   ) {
     self.kind = kind
     self.reading = reading
@@ -88,90 +94,9 @@ public final class HolderAct: Sendable {
     self.outcomes = outcomes
     self.claimID = claimID
     self.usesRecordTimes = usesRecordTimes
+    self.acceptsClock = acceptsClock
     head = reading.verification.recordHead
     self.device = device
-  }
-
-  // MARK: What speaks against it
-
-  private static func check(
-    _ reading: EstateReading, _ holder: DirectoryRecord, _ device: [UInt8]
-  ) throws(HolderActError) -> EpochPublishedPayload {
-    let verified = reading.verification
-    let failures = verified.report.failures.map(\.name)
-    guard failures.isEmpty else { throw .recordNotGood(Array(Set(failures)).sorted()) }
-    guard reading.context.pins[reading.capsule.ownerHash] != nil else {
-      throw .ownerNotPinned(name: verified.name(of: reading.capsule.ownerHash))
-    }
-    guard let statement = verified.statement else { throw .noEpoch }
-    guard let place = statement.custodianHashes.firstIndex(of: holder.rootHash) else {
-      throw .notAKeyHolder(name: holder.displayName)
-    }
-    guard statement.custodianPublicKeys.indices.contains(place),
-      statement.custodianPublicKeys[place] == holder.publicKey
-    else { throw .holderKeyDiffers(name: holder.displayName) }
-    guard verified.identities[holder.rootHash]?.device(device) != nil else { throw .deviceNotEndorsed }
-    return statement
-  }
-
-  /// A tap is dated by this computer's clock: too early it is wasted for everybody, and one that runs ahead opens a claim
-  /// before its time. Nothing here knows the time better, but the record can show that it is wrong.
-  private static func checkClock(_ reading: EstateReading) throws(HolderActError) {
-    let now = reading.context.now
-    let entries = reading.verification.admitted.map(\.terms.occurredAtEpoch)
-    let latest = [reading.verification.tokenTimes.values.max(), reading.latestSight, entries.max()].compactMap { $0 }
-    if let latest = latest.max(), latest > now + clockTolerance { throw .clockBehind(now: now, latest: latest) }
-    if let newest = entries.max(), now - newest > longestPause { throw .clockAhead(now: now, newest: newest) }
-  }
-
-  /// Seconds by which two honest clocks may differ.
-  static let clockTolerance: Int64 = 300
-  /// Seconds after which an open claim without any new entry is unlikely: two years.
-  static let longestPause: Int64 = 730 * 86_400
-
-  /// This holder's tap for the current claim, when it is known here and counts: it need not, and cannot, be made again.
-  public static func keptTap(
-    in reading: EstateReading, by holder: DirectoryRecord, claimID: String? = nil
-  ) -> EstateEvent? {
-    guard let status = EstateView(entries: reading.entries(), clamped: true).status(at: reading.context.now),
-      let claim = status.claim, claimID == nil || claimID == claim.id,
-      status.validTaps.contains(where: { $0.holder == holder.rootHash })
-    else { return nil }
-    return reading.verification.admitted.last {
-      $0.kind == .authorization && $0.terms.actorHash == holder.rootHash
-        && (try? AuthorizationPayload(parsing: $0.terms.payload))?.claimID == claim.id
-    }
-  }
-
-  private static func openClaim(
-    _ reading: EstateReading, _ holder: String, _ claimID: String?, _ usesRecordTimes: Bool, at now: Int64
-  ) throws(HolderActError) -> Claim {
-    let gate = TapGate(entries: reading.entries(usingRecordTimes: usesRecordTimes))
-    let current = gate.clamped.currentClaim
-    if let claimID, let current, current.id != claimID { throw .notTheCurrentClaim(current: current.id) }
-    if usesRecordTimes, let current, !reading.verification.provenClaims.contains(current.position.id) {
-      throw .claimTimeUnproven
-    }
-    let reasons = gate.refusals(for: holder, at: now)
-    guard reasons.isEmpty, let current else { throw .refused(reasons.isEmpty ? [.noClaim] : reasons) }
-    return current
-  }
-
-  /// The claimant with the freshest endorsements: those of the capsule, and those known here, without what was revoked.
-  private static func claimant(_ hash: String, _ reading: EstateReading) throws -> VerifiedIdentity {
-    guard let found = reading.verification.identities[hash], var identity = reading.capsule.identities[hash] else {
-      throw HolderActError.claimantUnknown
-    }
-    guard let record = reading.context.directory[hash] else { return found }
-    // Only what verifies counts of either, so none can stand in the way of another.
-    identity.deviceEndorsements =
-      record.deviceEndorsements
-      + identity.deviceEndorsements.filter { one in
-        !record.deviceEndorsements.contains {
-          $0.devicePublicKey == one.devicePublicKey && $0.assertionJSON == one.assertionJSON
-        }
-      }
-    return try VerifiedIdentity(capsule: identity, backups: record.backups, revocations: record.revocations)
   }
 
   // MARK: The touch
@@ -267,6 +192,8 @@ public final class HolderAct: Sendable {
   private func recheck(_ fresh: EstateReading, _ now: Int64) throws(HolderActError) {
     guard fresh.verification.recordHead == head else { throw .changedMeanwhile("the record went on") }
     _ = try Self.check(fresh, holder, device.devicePublicKey)
+    // The entry is dated by the clock as it is now, which may have been set meanwhile.
+    if !acceptsClock { try Self.checkClock(fresh) }
     if case .tap(let claim) = kind {
       let current = try Self.openClaim(fresh, holder.rootHash, claimID, usesRecordTimes, at: now)
       guard current.position == claim.position else { throw .changedMeanwhile("another claim took its place") }

@@ -93,7 +93,8 @@ public enum HolderActError: NamedError, Hashable {
     case .deviceNotEndorsed:
       "Endorse this device, have a phone publish it, let the owner seal again, and get the record after that."
     case .materialMissing, .claimantUnknown: "Get the record again from somebody else who holds it."
-    case .clockBehind, .clockAhead: "Set the clock right: a tap with a wrong date is wasted or opens a claim too early."
+    case .clockBehind, .clockAhead:
+      "Set the clock right: what is signed with a wrong date is wasted, or counts too early or for too long."
     case .changedMeanwhile: "Look at the record again, and tap again only if that is still right."
     }
   }

@@ -105,7 +105,10 @@ enum HolderVerb {
     _ isTap: Bool, _ reading: EstateReading, _ holder: DirectoryRecord, _ device: HeldDevice, _ invocation: Invocation
   ) throws -> HolderAct {
     func act(acceptsClock: Bool) throws -> HolderAct {
-      guard isTap else { return try HolderAct(confirming: reading, as: holder, device: device.halves.clone()) }
+      guard isTap else {
+        return try HolderAct(
+          confirming: reading, as: holder, device: device.halves.clone(), acceptsClock: acceptsClock)
+      }
       return try HolderAct(
         tapping: reading, as: holder, device: device.halves.clone(), claimID: invocation.options["claim"],
         usesRecordTimes: invocation.options.has("use-record-times"), acceptsClock: acceptsClock)

@@ -1,0 +1,90 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import SealFormats
+import WebAuthnCore
+
+/// What speaks against an act of a key holder's.
+extension HolderAct {
+  static func check(
+    _ reading: EstateReading, _ holder: DirectoryRecord, _ device: [UInt8]
+  ) throws(HolderActError) -> EpochPublishedPayload {
+    let verified = reading.verification
+    let failures = verified.report.failures.map(\.name)
+    guard failures.isEmpty else { throw .recordNotGood(Array(Set(failures)).sorted()) }
+    guard reading.context.pins[reading.capsule.ownerHash] != nil else {
+      throw .ownerNotPinned(name: verified.name(of: reading.capsule.ownerHash))
+    }
+    guard let statement = verified.statement else { throw .noEpoch }
+    guard let place = statement.custodianHashes.firstIndex(of: holder.rootHash) else {
+      throw .notAKeyHolder(name: holder.displayName)
+    }
+    guard statement.custodianPublicKeys.indices.contains(place),
+      statement.custodianPublicKeys[place] == holder.publicKey
+    else { throw .holderKeyDiffers(name: holder.displayName) }
+    guard verified.identities[holder.rootHash]?.device(device) != nil else { throw .deviceNotEndorsed }
+    return statement
+  }
+
+  /// An act is dated by this computer's clock: a tap too early is wasted for everybody, one that runs ahead opens a claim
+  /// before its time, and a confirmation that does stands for years. Nothing here knows the time better, but the record can show that it is wrong.
+  static func checkClock(_ reading: EstateReading) throws(HolderActError) {
+    let now = reading.context.now
+    let entries = reading.verification.admitted.map(\.terms.occurredAtEpoch)
+    let latest = [reading.verification.tokenTimes.values.max(), reading.latestSight, entries.max()].compactMap { $0 }
+    if let latest = latest.max(), latest > now + clockTolerance { throw .clockBehind(now: now, latest: latest) }
+    if let newest = entries.max(), now - newest > longestPause { throw .clockAhead(now: now, newest: newest) }
+  }
+
+  /// Seconds by which two honest clocks may differ.
+  static let clockTolerance: Int64 = 300
+  /// Seconds after which a record without any new entry is unlikely: two years.
+  static let longestPause: Int64 = 730 * 86_400
+
+  /// This holder's tap for the current claim, when it is known here and counts: it need not, and cannot, be made again.
+  public static func keptTap(
+    in reading: EstateReading, by holder: DirectoryRecord, claimID: String? = nil
+  ) -> EstateEvent? {
+    guard let status = EstateView(entries: reading.entries(), clamped: true).status(at: reading.context.now),
+      let claim = status.claim, claimID == nil || claimID == claim.id,
+      status.validTaps.contains(where: { $0.holder == holder.rootHash })
+    else { return nil }
+    return reading.verification.admitted.last {
+      $0.kind == .authorization && $0.terms.actorHash == holder.rootHash
+        && (try? AuthorizationPayload(parsing: $0.terms.payload))?.claimID == claim.id
+    }
+  }
+
+  static func openClaim(
+    _ reading: EstateReading, _ holder: String, _ claimID: String?, _ usesRecordTimes: Bool, at now: Int64
+  ) throws(HolderActError) -> Claim {
+    let gate = TapGate(entries: reading.entries(usingRecordTimes: usesRecordTimes))
+    let current = gate.clamped.currentClaim
+    if let claimID, let current, current.id != claimID { throw .notTheCurrentClaim(current: current.id) }
+    if usesRecordTimes, let current, !reading.verification.provenClaims.contains(current.position.id) {
+      throw .claimTimeUnproven
+    }
+    let reasons = gate.refusals(for: holder, at: now)
+    guard reasons.isEmpty, let current else { throw .refused(reasons.isEmpty ? [.noClaim] : reasons) }
+    return current
+  }
+
+  /// The claimant with the freshest endorsements: those of the capsule, and those known here, without what was revoked.
+  static func claimant(_ hash: String, _ reading: EstateReading) throws -> VerifiedIdentity {
+    guard let found = reading.verification.identities[hash], var identity = reading.capsule.identities[hash] else {
+      throw HolderActError.claimantUnknown
+    }
+    guard let record = reading.context.directory[hash] else { return found }
+    // Only what verifies counts of either, so none can stand in the way of another.
+    identity.deviceEndorsements =
+      record.deviceEndorsements
+      + identity.deviceEndorsements.filter { one in
+        !record.deviceEndorsements.contains {
+          $0.devicePublicKey == one.devicePublicKey && $0.assertionJSON == one.assertionJSON
+        }
+      }
+    return try VerifiedIdentity(capsule: identity, backups: record.backups, revocations: record.revocations)
+  }
+}
