@@ -33,6 +33,38 @@ import WebAuthnCore
     #expect(try Program.run(Program.sealkey, ["verify", path]).code == 1)
   }
 
+  /// Each member of the evidence with another last digit: both verifiers say that the file is not good.
+  @Test(.enabled(if: Program.python != nil || Program.isCI, "set SEALKEY_PYTHON, or run make test"))
+  func pythonRefusesTheSameContradictions() throws {
+    let python = try #require(Program.python, "CI needs SEALKEY_PYTHON: Tools/python-env.sh prints one")
+    let folder = try TemporaryFolder()
+    #expect(try Program.run(Program.sealkey, ["demo", "--dir", folder.path]).code == 0)
+    let script = "/\(Self.here)/Integration/python/verify_artefacts.py"
+    let identity = "\(folder.path)/identity.json"
+    for (file, members) in [
+      ("identity", ["rootPublicKeyHex", "credentialIDHex", "registrationChallengeHex"]),
+      ("endorsement", ["rootPublicKeyHex", "credentialIDHex", "devicePublicKey", "kemBundle"]),
+      ("tap", ["rootPublicKeyHex", "credentialIDHex", "estateID"]),
+    ] {
+      let path = "\(folder.path)/\(file).json"
+      let text = try Program.run("cat", [path]).out
+      let evidence = try #require(try JSONReader.parse(Array(text.utf8))["evidence"])
+      for member in members {
+        let held = evidence[member]?.string ?? evidence["statement"]?["fields"]?[member]?.string
+        let value = try #require(held, "\(file): \(member)")
+        let other = String(value.dropLast()) + (value.hasSuffix("0") ? "1" : "0")
+        #expect(text.contains("\"\(value)\""))
+        let changed = text.replacing("\"\(value)\"", with: "\"\(other)\"")
+        _ = try Program.run("tee", [path], input: Array(changed.utf8))
+        #expect(try Program.run(python, [script, folder.path]).code != 0, "\(file): \(member)")
+        let given = file == "identity" ? [] : ["--identity", identity]
+        #expect(try Program.run(Program.sealkey, ["verify", path] + given).code == 1, "\(file): \(member)")
+      }
+      _ = try Program.run("tee", [path], input: Array(text.utf8))
+    }
+    #expect(try Program.run(python, [script, folder.path]).code == 0)
+  }
+
   static let hasFidoTools = (try? Program.run("fido2-assert", ["-V"]))?.code ?? 127 != 127
 
   /// fido2-cred -V takes the registration, fido2-assert -V the taps.

@@ -76,7 +76,7 @@ import WebAuthnCore
     let evidence = try #require(try JSONReader.parse(Array(text.utf8))["evidence"])
     let id = try #require(evidence["credentialIDHex"]?.string)
     let device = try #require(made.json["devicePublicKeyHex"]?.string)
-    for (digits, name) in [(id, "unexpectedCredential"), (device, "challengeMismatch")] {
+    for (digits, name) in [(id, "evidenceCredentialDiffers"), (device, "evidenceStatementDiffers")] {
       #expect(text.contains(digits))
       let wrong = String(digits.dropLast()) + (digits.hasSuffix("0") ? "1" : "0")
       try Sealkey.put(text.replacing(digits, with: wrong), "\(folder.path)/odd.json")

@@ -48,6 +48,36 @@ import WebAuthnCore
     #expect(try Sealkey.mode("\(folder.path)/data/devices/laptop.device") == "600")
   }
 
+  /// A registration beside a record proves it only when all of it is there and good.
+  @Test func aPartOfARegistrationProvesNothing() throws {
+    let folder = try TemporaryFolder()
+    let file = "\(folder.path)/ada.json"
+    let key = ["--key", "virtual", "--data-dir", "\(folder.path)/ada"]
+    #expect(try Sealkey.run(["register", "--name", "Ada", "--out", file] + key).code == 0)
+    let text = try Sealkey.text(file)
+    for (number, member) in ["registrationChallengeHex", "registrationClientDataHex"].enumerated() {
+      let changed = text.replacing("\"\(member)\"", with: "\"another\"")
+      #expect(changed != text)
+      let part = "\(folder.path)/part\(number).json"
+      try Sealkey.put(changed, part)
+      let data = ["--data-dir", "\(folder.path)/data\(number)"]
+      #expect(try Sealkey.run(["directory", "import", part] + data).error == "unprovenIdentityRecord")
+      #expect(try Sealkey.run(["verify", part] + data).code == 1)
+      #expect(try Sealkey.run(["directory", "import", file] + data).code == 0)
+    }
+  }
+
+  /// A key that writes bytes which nothing announces is refused, by name, and nothing is left of it.
+  @Test func unannouncedBytesAreRefused() throws {
+    let folder = try TemporaryFolder()
+    let key = ["--key", "virtual:unannounced-bytes", "--data-dir", "\(folder.path)/data"]
+    let made = try Sealkey.run(["register", "--name", "Ada", "--out", "\(folder.path)/ada.json"] + key)
+    #expect(made.error == "authenticatorDataTrailingBytes", "\(made.json)")
+    #expect(made.json["error"]?["next"]?.string?.contains("another key") == true)
+    #expect(try !Sealkey.exists("\(folder.path)/ada.json"))
+    #expect(try Sealkey.run(["directory", "list"] + key).json["identities"]?.array?.isEmpty == true)
+  }
+
   /// A sponsored identity's halves are kept only when that is asked for.
   @Test func unlockedHalvesAreKeptOnRequest() throws {
     let folder = try TemporaryFolder()

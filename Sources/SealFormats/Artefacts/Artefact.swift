@@ -61,7 +61,8 @@ public struct Artefact: Sendable {
     }
     evidence = beside ?? Evidence()
     // Any word of a virtual key makes the whole simulated: the mark can be added by a careless copy, never lost.
-    isSimulated = try m.bool("simulated") || (beside?.isOfVirtualKey ?? false)
+    isSimulated =
+      try m.bool("simulated") || (beside?.isOfVirtualKey ?? false) || inner["simulated"]?.bool == true
   }
 
   /// The file's text. `seal` stands in it byte for byte, in both layouts.

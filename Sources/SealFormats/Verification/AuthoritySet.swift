@@ -35,6 +35,7 @@ public struct AuthoritySet: Sendable {
   /// The root's key.
   public var rootKey: P256.Signing.PublicKey { root.key }
   private let root: Authority
+  private let rootHash: String
 
   /// Builds the set.
   ///
@@ -45,6 +46,7 @@ public struct AuthoritySet: Sendable {
   ) throws(CryptoError) {
     let rootKey = try P256.Signing.PublicKey(rawRepresentation: publicKey)
     root = Authority(role: .root, credentialID: credentialID, key: rootKey)
+    self.rootHash = rootHash
     var report = VerificationReport()
     var dead = Set<[UInt8]>()
     for revocation in revocations {
@@ -54,6 +56,9 @@ public struct AuthoritySet: Sendable {
       if problems.isEmpty {
         dead.insert(revocation.devicePublicKey)
         report.add(.good, "revocation", subject, "The root revoked it.")
+        if let tap = try? revocation.assertion(), RootIdentity.rootHash(of: tap.credentialID) != rootHash {
+          report.add(NamedCredential(signer: "the root"), .warning, subject)
+        }
       } else {
         // A revocation that does not verify is ignored, as in Seal: anybody can write one.
         report.add(.warning, "revocationIgnored", subject, "It is not signed by the root, and does not count.")
@@ -79,6 +84,12 @@ public struct AuthoritySet: Sendable {
       for problem in byBackup { report.add(problem, subject, "The backup's own signature:") }
       guard byRoot.isEmpty, byBackup.isEmpty else { continue }
       report.add(.good, "backup", subject, "The root named it and it accepted.")
+      if let tap = try? backup.assertion(), RootIdentity.rootHash(of: tap.credentialID) != rootHash {
+        report.add(NamedCredential(signer: "the root"), .warning, subject)
+      }
+      if let tap = try? backup.acceptance(), tap.credentialID != backup.credentialID {
+        report.add(NamedCredential(signer: "the backup"), .warning, subject)
+      }
       members.append(
         Authority(role: .backup(label: backup.label), credentialID: backup.credentialID, key: key))
     }
@@ -100,6 +111,9 @@ public struct AuthoritySet: Sendable {
     public let authority: Authority
     /// Whether it is of the old form.
     public let isV2: Bool
+    /// Whether the credential ID beside the signature is the signer's. No signature covers it, so an endorsement counts
+    /// without that; whoever looks at a file has been told of two credentials all the same.
+    public let namesItsSigner: Bool
   }
 
   /// Checks one endorsement: the challenge must be `endorse.v3` of its fields, or `endorse.v2` where the lengths are
@@ -124,10 +138,36 @@ public struct AuthoritySet: Sendable {
     for authority in named + others {
       let problems = assertion.problems(under: authority.key, for: commitment, relyingPartyID: relyingPartyID)
         .filter { !$0.isWarning }
-      if problems.isEmpty { return Endorsed(authority: authority, isV2: isV2) }
+      if problems.isEmpty {
+        return Endorsed(authority: authority, isV2: isV2, namesItsSigner: isNamed(authority, assertion.credentialID))
+      }
       if first.isEmpty { first = problems }
     }
     throw EndorsementFailure(problems: first)
+  }
+
+  /// The root is known by its hash even where its raw credential ID is not.
+  private func isNamed(_ authority: Authority, _ credentialID: [UInt8]) -> Bool {
+    authority.role == .root
+      ? RootIdentity.rootHash(of: credentialID) == rootHash : authority.credentialID == credentialID
+  }
+}
+
+/// The credential ID beside a signature is another's than the signer's. Nothing signs that ID.
+struct NamedCredential: NamedError, Hashable {
+  let signer: String
+  var name: String { "credentialIDMismatch" }
+  var message: String {
+    "The credential ID beside the signature is not that of \(signer), whose key signed: nothing signs "
+      + "that ID, so it may have been changed."
+  }
+  var next: String { "Get the file again from where it came from." }
+}
+
+extension VerificationReport {
+  /// Adds a failure under its own name that need not make the whole bad.
+  mutating func add(_ error: some NamedError, _ outcome: Check.Outcome, _ subject: String) {
+    add(outcome, error.name, subject, error.message)
   }
 }
 

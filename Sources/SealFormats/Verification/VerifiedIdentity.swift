@@ -87,6 +87,7 @@ public struct VerifiedIdentity: Sendable {
           live.append(device)
           report.add(.good, "endorsement", subject, Self.sentence(endorsed))
         }
+        if !endorsed.namesItsSigner { report.add(NamedCredential(signer: Self.signer(endorsed)), subject) }
         if bundle == nil {
           report.add(.warning, "notWrappable", subject, "Nothing can be wrapped to it: its key bundle does not parse.")
         }
@@ -106,6 +107,13 @@ public struct VerifiedIdentity: Sendable {
     devices = live
     revokedDevices = revoked
     self.report = report
+  }
+
+  private static func signer(_ endorsed: AuthoritySet.Endorsed) -> String {
+    switch endorsed.authority.role {
+    case .root: "the root"
+    case .backup(let label): "the backup \(label)"
+    }
   }
 
   private static func sentence(_ endorsed: AuthoritySet.Endorsed) -> String {

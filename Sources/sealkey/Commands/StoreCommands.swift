@@ -219,7 +219,11 @@ private enum RecordFile {
       var record: DirectoryRecord = try artefact.shape(.identityRecord)
       record.isSimulated = record.isSimulated || artefact.isSimulated
       var isProven = false
-      if artefact.evidence?.attestationObject != nil { isProven = try artefact.verify().isGood }
+      // The registration itself must have been checked: a part of one proves nothing.
+      if artefact.evidence?.attestationObject != nil {
+        let report = try artefact.verify()
+        isProven = report.isGood && report.checks.contains { $0.name == "registration" && $0.outcome == .good }
+      }
       return .record(record, isProven: isProven)
     }
   }

@@ -78,13 +78,26 @@ check("identity: credential ID", credential.credential_id.hex() == evidence["cre
 Attestation.for_type(attestation.fmt)().verify(attestation.att_stmt, attestation.auth_data, client.hash)
 check(f"identity: attestation statement {attestation.fmt}", True)
 
+# What stands beside Seal's own JSON must say the same.
+for name, file in (("identity", identity), ("endorsement", endorsement), ("tap", tap)):
+    check(f"{name}: evidence, root key", file["evidence"]["rootPublicKeyHex"] == root.hex())
+    check(f"{name}: evidence, credential ID", file["evidence"]["credentialIDHex"] == credential.credential_id.hex())
+check("identity: credential ID in the record",
+      base64.b64decode(identity["seal"]["credentialID"], validate=True) == credential.credential_id)
+
 seal = endorsement["seal"]
 device = base64.b64decode(seal["devicePublicKey"], validate=True)
 bundle = base64.b64decode(seal["kemBundlePublicKeys"], validate=True)
 check("endorsement: device key", len(device) == 65 and len(bundle) in (32, 1220))
+check("endorsement: evidence, statement", endorsement["evidence"]["statement"] == {
+    "name": "endorse.v3", "fields": {"devicePublicKey": device.hex(), "kemBundle": bundle.hex()}})
+inner = json.loads(base64.b64decode(seal["assertion"], validate=True))
+for name, assertion in (("endorsement", inner), ("tap", tap["seal"])):
+    check(f"{name}: credential ID beside the signature",
+          base64.b64decode(assertion["credentialID"], validate=True) == credential.credential_id)
 check_tap(
     "endorsement",
-    json.loads(base64.b64decode(seal["assertion"], validate=True)),
+    inner,
     root,
     b"seal.endorse.v3" + framed(device, bundle),
 )

@@ -1,0 +1,320 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import Testing
+import WebAuthnCore
+
+@testable import SealFormats
+
+/// What stands beside Seal's own JSON, changed member by member in files of every kind: no contradiction is called good.
+@Suite(.arithmetic) struct EvidenceTests {
+  /// A good file with everything beside it, and what is known when it is checked.
+  private struct Case {
+    let artefact: Artefact
+    let context: VerificationContext
+    /// What a changed statement is called: a bare tap has no other word on what was signed.
+    var changedStatement = "evidenceStatementDiffers"
+
+    func names(_ change: (inout Evidence) -> Void = { _ in }) throws -> [String] {
+      var evidence = try #require(artefact.evidence)
+      change(&evidence)
+      let changed = Artefact(artefact.kind, seal: artefact.seal, isSimulated: false, evidence: evidence)
+      return try Artefact(parsing: changed.encoded()).verify(context).failures.map(\.name)
+    }
+  }
+
+  private let ann: TestPerson
+  private let ben: TestPerson
+
+  init() throws {
+    ann = try TestPerson("Ann")
+    ben = try TestPerson("Ben")
+  }
+
+  private func registration(_ person: TestPerson, into evidence: inout Evidence) {
+    let xy = person.root.publicKey
+    let key = CBORValue.intMap([
+      (1, .int(2)), (3, .int(-7)), (-1, .int(1)), (-2, .bytes(Array(xy[..<32]))), (-3, .bytes(Array(xy[32...]))),
+    ])
+    let id = person.root.id
+    var data = SHA256.hash(Array(Seal.relyingPartyID.utf8))
+    data += [0x41, 0, 0, 0, 1]
+    data += Self.model
+    data += [0, UInt8(id.count)] + id
+    data += CBORValue.encode(key)
+    let challenge = Random.bytes(32)
+    evidence.attestationObject = AttestationObject.build(
+      format: "none", statement: CBORValue.encode(.map([])), authenticatorData: data)
+    evidence.registrationClientDataJSON =
+      ClientData(type: .create, challenge: challenge, origin: Seal.origin).json
+    evidence.registrationChallenge = challenge
+  }
+
+  private static let model = [UInt8](repeating: 7, count: 16)
+
+  private func evidence(_ person: TestPerson, _ statement: Statement?, registered: Bool = false) -> Evidence {
+    var out = Evidence()
+    out.rootPublicKey = person.root.publicKey
+    out.credentialID = person.root.id
+    out.statement = statement
+    if registered { registration(person, into: &out) }
+    let info = CBORValue.intMap([(1, .array([.text("FIDO_2_1")])), (3, .bytes(Self.model)), (0x0e, .unsigned(5))])
+    out.key = KeyEvidence(
+      isSimulated: false, name: "Test", transport: "hidraw", aaguid: Self.model, firmwareVersion: 5,
+      getInfo: CBORValue.encode(info))
+    return out
+  }
+
+  private func event(_ kind: EventKind, _ payload: [UInt8]) throws -> EstateEvent {
+    try EventTerms(
+      id: "E1", estateID: "S1", kind: kind.rawValue, actorHash: ann.hash, actorDevicePublicKey: ann.device.publicKey,
+      occurredAtEpoch: 1_800_000_000, previousDigest: [], payload: payload
+    ).signed { try ann.device.key.signature(for: $0) }
+  }
+
+  private func cases() throws -> [Case] {
+    let record = try ann.record()
+    let device = ann.device
+    let endorsed = Statement.endorse(devicePublicKey: device.publicKey, kemBundle: device.bundle)
+    let spare = try TestCredential()
+    let revoked = Statement.revokeDevice(devicePublicKey: device.publicKey)
+    let nonce = Random.bytes(32)
+    let deleted = Statement.identityDelete(nonce: nonce)
+    let head = Random.bytes(32)
+    let tap = Statement.releaseAuthorize(estateID: "S1", epoch: 1, claimID: "C1", recordHeadDigest: head)
+    let confirmed = Statement.custodyConfirm(estateID: "S1", epoch: 1, recordHeadDigest: head)
+    let met = Statement.friend(myHash: ben.hash, theirHash: ann.hash, nonce: nonce)
+    let attestation = FriendshipAttestation(
+      nonce: nonce, timestamp: SealDate(epoch: 1), assertion: try ann.root.tap(met))
+    let reverse = Statement.forgeReverse(senderHash: ann.hash, recipientHash: ben.hash, nonce: nonce)
+    let terms = ReceiptTerms(
+      receiptID: "R1", giverHash: ben.hash, receiverHash: ann.hash, itemDescription: "A key",
+      photoSHA256: Random.bytes(32), signedAtEpoch: 1_800_000_000, nonce: nonce)
+    let handed = Statement.receipt(terms)
+    let heartbeat = try event(.heartbeat, [])
+    let known = [ann.hash: record, ben.hash: try ben.record()]
+    let context = VerificationContext(directory: known, rootHash: ann.hash)
+    func made(_ kind: ArtefactKind, _ shape: some SealShape, _ statement: Statement?, registered: Bool = false) -> Case
+    {
+      Case(
+        artefact: Artefact(
+          kind, shape, isSimulated: false, evidence: evidence(ann, statement, registered: registered)),
+        context: context)
+    }
+    var friend = made(
+      .friendship, Friendship(friendRootID: ann.hash, attestation: attestation, forgedAt: SealDate(epoch: 1)), met)
+    friend = Case(
+      artefact: friend.artefact, context: VerificationContext(directory: known, rootHash: ben.hash))
+    let meeting = Case(
+      artefact: Artefact(.friendshipAttestation, attestation, isSimulated: false, evidence: evidence(ann, met)),
+      context: friend.context)
+    var bare = made(.assertion, try ann.root.tap(tap), tap, registered: true)
+    bare.changedStatement = "challengeMismatch"
+    return [
+      made(.identity, ann.identity, nil, registered: true), made(.identityRecord, record, endorsed, registered: true),
+      made(.capsuleIdentity, CapsuleIdentity(record), endorsed, registered: true),
+      made(.endorsement, record.deviceEndorsements[0], endorsed, registered: true), bare,
+      made(
+        .backup, try ann.backup(spare), .backup(credentialID: spare.id, publicKey: spare.publicKey), registered: true),
+      made(.revocation, try ann.revoke(device.publicKey), revoked, registered: true),
+      made(.deleteMarker, TombstoneProof(nonce: nonce, assertion: try ann.root.tap(deleted)), deleted), friend, meeting,
+      made(
+        .forgeHandshake,
+        ForgeHandshake(
+          senderHash: ann.hash, recipientHash: ben.hash, senderDevicePublicKey: device.publicKey, nonce: nonce,
+          signature: try device.key.signature(for: reverse.commitment().digest), forgedAt: SealDate(epoch: 1)), reverse),
+      made(
+        .receipt,
+        CustodyReceipt(
+          terms: terms, giverName: "Ben", receiverName: "Ann", receiverAssertion: try ann.root.tap(handed),
+          giverSignature: try ben.device.key.signature(for: handed.commitment().digest),
+          giverDevicePublicKey: ben.device.publicKey), handed),
+      made(
+        .event,
+        try event(
+          .authorization,
+          AuthorizationPayload(
+            claimID: "C1", epoch: 1, recordHeadDigest: head, assertion: try ann.root.tap(tap), shareForClaimant: []
+          ).encoded()), tap),
+      made(
+        .event,
+        try event(
+          .custodyConfirmed,
+          CustodyConfirmedPayload(epoch: 1, recordHeadDigest: head, assertion: try ann.root.tap(confirmed)).encoded()),
+        confirmed),
+      made(.event, heartbeat, .estateEvent(heartbeat.terms)),
+    ]
+  }
+
+  /// Each field of a statement with its last character changed.
+  private static func neighbours(_ statement: Statement) throws -> [(field: String, statement: Statement)] {
+    let form = try #require(CommitmentForm.named(statement.name))
+    return try statement.fields.enumerated().compactMap { place, field in
+      guard let last = field.value.last else { return nil }
+      var fields = statement.fields
+      fields[place].value = String(field.value.dropLast()) + (last == "0" ? "1" : "0")
+      // A root hash may be of anything; a kind of event that nobody knows is still text.
+      return (field.name, try form.statement(from: fields))
+    }
+  }
+
+  @Test func everyMemberThatSaysAnother() throws {
+    let stranger = try TestPerson("Eve")
+    for one in try cases() {
+      let what = one.artefact.kind.rawValue
+      #expect(try one.names().isEmpty, "\(what)")
+      #expect(try one.names { $0.rootPublicKey = stranger.root.publicKey } == ["evidenceRootKeyDiffers"], "\(what)")
+      #expect(try one.names { $0.credentialID = stranger.root.id } == ["evidenceCredentialDiffers"], "\(what)")
+      let other = Statement.identityDelete(nonce: Random.bytes(32))
+      #expect(try one.names { $0.statement = other } == [one.changedStatement], "\(what)")
+      for (field, changed) in try one.artefact.evidence?.statement.map({ try Self.neighbours($0) }) ?? [] {
+        #expect(try one.names { $0.statement = changed } == [one.changedStatement], "\(what): \(field)")
+      }
+      // A registration beside any of them is the root's, and whole.
+      let foreign = evidence(stranger, nil, registered: true)
+      func replace(_ evidence: inout Evidence) {
+        evidence.attestationObject = foreign.attestationObject
+        evidence.registrationClientDataJSON = foreign.registrationClientDataJSON
+        evidence.registrationChallenge = foreign.registrationChallenge
+      }
+      let found = try one.names(replace)
+      #expect([["credentialIDMismatch"], ["evidenceRegistrationDiffers"]].contains(found), "\(what): \(found)")
+      for take: (inout Evidence) -> Void in [
+        { $0.attestationObject = nil }, { $0.registrationClientDataJSON = nil }, { $0.registrationChallenge = nil },
+      ] {
+        let part = try one.names {
+          replace(&$0)
+          take(&$0)
+        }
+        #expect(part == ["evidenceRegistrationIncomplete"], "\(what)")
+      }
+      // What the key said of itself.
+      #expect(try one.names { $0.key?.aaguid = Random.bytes(16) }.contains("evidenceModelDiffers"), "\(what)")
+      #expect(try one.names { $0.key?.firmwareVersion = 6 } == ["evidenceFirmwareDiffers"], "\(what)")
+      #expect(try one.names { $0.key?.getInfo = [0xa1] } == ["evidenceInfoUnreadable"], "\(what)")
+      // Evidence may be less than all.
+      #expect(
+        try one.names {
+          $0 = Evidence()
+          $0.statement = one.artefact.kind == .assertion ? one.artefact.evidence?.statement : nil
+        }.isEmpty, "\(what)")
+    }
+  }
+
+  /// A stated root key that is another than the one that is known, or that the file itself names.
+  @Test func keysThatContradict() throws {
+    let eve = try TestCredential()
+    for one in try cases() where ![.receipt, .forgeHandshake].contains(one.artefact.kind) {
+      guard one.artefact.kind != .event || one.artefact.evidence?.statement?.name != "estate.event.v1" else { continue }
+      var context = one.context
+      context.rootPublicKey = eve.publicKey
+      let names = try one.artefact.verify(context).failures.map(\.name)
+      #expect(names.contains("publicKeyChanged"), "\(one.artefact.kind.rawValue): \(names)")
+    }
+  }
+
+  /// The credential ID beside a signature is covered by nothing: it must be the signer's, and a wrong one does not take
+  /// away what is signed.
+  @Test func credentialIDsBesideSignatures() throws {
+    let spare = try TestCredential()
+    func other(_ json: [UInt8]) throws -> [UInt8] {
+      var tap = try StoredAssertion(parsing: json)
+      tap.credentialID = Random.bytes(32)
+      return tap.encoded(.compact)
+    }
+    let context = VerificationContext(directory: [ann.hash: try ann.record()], rootHash: ann.hash)
+    func names(_ kind: ArtefactKind, _ shape: some SealShape) throws -> [String] {
+      try Artefact(kind, shape, isSimulated: false).verify(context).failures.map(\.name)
+    }
+    var record = try ann.record()
+    record.deviceEndorsements[0].assertionJSON = try other(record.deviceEndorsements[0].assertionJSON)
+    #expect(try names(.identityRecord, record) == ["credentialIDMismatch"])
+    #expect(try VerifiedIdentity(record: record).devices.count == 1)
+    #expect(try names(.endorsement, record.deviceEndorsements[0]) == ["credentialIDMismatch"])
+    #expect(try names(.capsuleIdentity, CapsuleIdentity(record)) == ["credentialIDMismatch"])
+
+    var backup = try ann.backup(spare)
+    backup.assertionJSON = try other(backup.assertionJSON)
+    var accepted = try ann.backup(spare)
+    accepted.acceptanceJSON = try other(accepted.acceptanceJSON)
+    var revocation = try ann.revoke(spare.publicKey)
+    revocation.assertionJSON = try other(revocation.assertionJSON)
+    #expect(try names(.revocation, revocation) == ["credentialIDMismatch"])
+    for (one, what) in [(backup, "named"), (accepted, "accepted")] {
+      var identity = ann.identity
+      identity.backupCredentials = [one]
+      #expect(try names(.backup, one) == ["credentialIDMismatch"], "\(what)")
+      #expect(try names(.identity, identity) == ["credentialIDMismatch"], "\(what)")
+      record = try ann.record()
+      record.backups = [one]
+      #expect(try names(.identityRecord, record) == ["credentialIDMismatch"], "\(what)")
+      // It is a backup all the same, and a revocation revokes.
+      #expect(try AuthoritySet(record: record).members.count == 2)
+      record.revocations = [revocation]
+      #expect(try AuthoritySet(record: record).members.count == 1)
+      // What is known here does not make somebody else's file bad.
+      record.revocations = []
+      let held = try VerifiedIdentity(
+        capsule: CapsuleIdentity(ann.record()), backups: record.backups, revocations: [revocation])
+      #expect(held.report.isGood && held.report.warnings.contains { $0.name == "credentialIDMismatch" })
+    }
+  }
+
+  /// A challenge that the person gave does not silence the file.
+  @Test func aBareChallengeAndTheFile() throws {
+    let tap = Statement.custodyConfirm(estateID: "S1", epoch: 1, recordHeadDigest: [])
+    let challenge = try tap.commitment().digest
+    let assertion = try ann.root.tap(tap)
+    let context = VerificationContext(rootPublicKey: ann.root.publicKey, challenge: challenge)
+    var beside = evidence(ann, tap)
+    func report() throws -> VerificationReport {
+      try Artefact(.assertion, assertion, isSimulated: false, evidence: beside).verify(context)
+    }
+    #expect(try report().isGood)
+    beside.statement = .custodyConfirm(estateID: "S2", epoch: 1, recordHeadDigest: [])
+    #expect(try report().failures.map(\.name) == ["evidenceStatementDiffers"])
+    beside = evidence(ben, tap)
+    #expect(try report().failures.map(\.name) == ["evidenceRootKeyDiffers", "evidenceCredentialDiffers"])
+    // Nothing but the key and the challenge is known: whose credential it is, nothing says.
+    let raw = try Artefact(parsing: assertion.encoded()).verify(context)
+    #expect(raw.isGood && raw.checks.contains { $0.name == "notCovered" && $0.outcome == .note })
+  }
+
+  /// Bytes that nothing announces: Seal passes over them, WebAuthn does not know them, and here they have a name, in a
+  /// registration and in a tap, although the key has signed them.
+  @Test func bytesThatNothingAnnounces() throws {
+    func names(_ evidence: Evidence) throws -> [String] {
+      try Artefact(.identity, ann.identity, isSimulated: false, evidence: evidence).verify().failures.map(\.name)
+    }
+    let good = evidence(ann, nil, registered: true)
+    #expect(try names(good).isEmpty)
+    let object = try #require(good.attestationObject)
+    var odd = good
+    odd.attestationObject = object + [0]
+    #expect(try names(odd) == ["attestationObjectTrailingBytes"])
+    #expect((try? SealRegistration(attestationObject: object + [0])) != nil)
+    let data = try AttestationObject(parsing: object).authenticatorDataBytes
+    odd.attestationObject = AttestationObject.build(
+      format: "none", statement: CBORValue.encode(.map([])), authenticatorData: data + [0xa0])
+    #expect(try names(odd) == ["authenticatorDataTrailingBytes"])
+    #expect((try? SealRegistration(attestationObject: odd.attestationObject ?? [])) != nil)
+
+    let statement = Statement.revokeDevice(devicePublicKey: ann.device.publicKey)
+    var tap = try ann.root.tap(statement)
+    tap.authenticatorData.append(0xa0)
+    tap.signature = try ann.root.key.signature(for: tap.authenticatorData + SHA256.hash(tap.clientDataJSON))
+    let revocation = DeviceRevocation(
+      devicePublicKey: ann.device.publicKey, assertion: tap, revokedAt: SealDate(epoch: 1))
+    let report = try Artefact(.revocation, revocation, isSimulated: false, evidence: evidence(ann, statement)).verify()
+    #expect(report.failures.map(\.name) == ["authenticatorDataTrailingBytes"])
+  }
+
+  /// The mark of a virtual key inside the Seal part counts as much as one beside it.
+  @Test func theInnerMarkIsFound() throws {
+    var record = try ann.record()
+    record.isSimulated = true
+    #expect(try Artefact(parsing: Artefact(.identityRecord, record, isSimulated: false).encoded()).isSimulated)
+  }
+}
