@@ -66,11 +66,11 @@ import WebAuthnCore
     return await CapsuleVerifier(context).verify(capsule).report.isGood
   }
 
-  /// Members that nobody signs: names, tiers, dates of the file and of endorsements, credential IDs beside a signature,
-  /// and the encrypted tables and content, of which only the names are committed to.
+  /// Members that nobody signs: names, tiers, dates of the file and of endorsements, and the encrypted tables and
+  /// content, of which only the names are committed to.
   private func unsignedRanges(_ json: JSONValue) -> [Range<Int>] {
     let free: Set<String> = [
-      "displayName", "tier", "exportedAtEpoch", "exportedBy", "stateAtExport", "createdAtEpoch", "credentialIDHex",
+      "displayName", "tier", "exportedAtEpoch", "exportedBy", "stateAtExport", "createdAtEpoch",
       "tableBlobsBase64", "contentBlobsBase64",
     ]
     var out: [Range<Int>] = []

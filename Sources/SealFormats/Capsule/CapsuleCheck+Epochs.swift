@@ -114,29 +114,4 @@ extension CapsuleCheck {
       && envelope.mlkemCiphertext?.count == (isHybrid ? 1088 : nil)
       && envelope.ciphertext.count == 12 + EstateShare.size + 16
   }
-
-  /// Checks key tables and content against the owner's newest vault statement. Their bytes are not committed to by
-  /// anything: only their names are.
-  mutating func checkVault() {
-    let newest = admitted.last { $0.kind == .vaultUpdated }
-    let statement = newest.flatMap { try? VaultUpdatedPayload(parsing: $0.terms.payload) }
-    let listed = Set(statement?.tableIDs ?? [])
-    for id in listed.sorted(by: utf8Order) where capsule.tableBlobs[id] == nil {
-      soft("tableMissing", "key table \(id.prefix(8))", "The owner listed this key table, and it is not in the file.")
-    }
-    for id in capsule.tableBlobs.keys.sorted(by: utf8Order) {
-      let subject = "key table \(id.prefix(8))"
-      if !listed.contains(id) { soft("tableUnlisted", subject, "The owner did not list this key table.") }
-      if let table = try? KeyTable(parsing: capsule.tableBlobs[id] ?? []), table.tableID == id { continue }
-      soft("badTable", subject, "The key table does not read as one.")
-    }
-    guard let statement, !capsule.contentBlobs.isEmpty else { return }
-    let names = capsule.contentBlobs.keys.sorted(by: utf8Order).joined(separator: "\n")
-    if SHA256.hash(Array(names.utf8)) == statement.blobCommitment {
-      report.add(.good, "content", "content", "The content is what the owner listed, all of it.")
-    } else {
-      report.add(
-        .note, "contentDiffers", "content", "The content is not exactly what the owner listed: a file may hold a part.")
-    }
-  }
 }

@@ -27,6 +27,7 @@ extension CapsuleCheck {
       case .custodyConfirmed:
         if let body = try? CustodyConfirmedPayload(parsing: event.terms.payload) {
           checkHead(body.recordHeadDigest, event)
+          checkSigner(body.assertion, event)
         }
       case .released: checkRelease(event)
       default: break
@@ -46,6 +47,7 @@ extension CapsuleCheck {
       soft("epochMissing", subject(event), "It names an epoch that the owner signed no statement for.")
     }
     checkHead(body.recordHeadDigest, event)
+    checkSigner(body.assertion, event)
     if body.shareForClaimant.isEmpty {
       soft("shareMissing", subject(event), "It brings no share, so it counts and does not help.")
     }
@@ -58,6 +60,12 @@ extension CapsuleCheck {
     if !head.isEmpty, !digests.contains(head) {
       soft("headMissing", subject(event), "The record head that was tapped for is not an entry that is here.")
     }
+  }
+
+  /// The credential ID beside a tap is no part of what the key signed, only of what the device did.
+  private mutating func checkSigner(_ tap: StoredAssertion, _ event: EstateEvent) {
+    guard RootIdentity.rootHash(of: tap.credentialID) != event.terms.actorHash else { return }
+    soft("credentialIDMismatch", subject(event), NamedCredential(signer: "the root").message)
   }
 
   private mutating func checkRelease(_ event: EstateEvent) {

@@ -26,6 +26,7 @@ public struct CapsuleVerifier: Sendable {
     run.checkVault()
     run.checkReleases()
     run.summarise()
+    run.sayWhatNothingCovers()
     return run.result()
   }
 }

@@ -286,11 +286,11 @@ class Capsule:
         for endorsement in array(value, "deviceEndorsements"):
             integer(endorsement, "createdAtEpoch")
             assertion = member(endorsement, "assertion")
-            unhex(assertion, "credentialIDHex")
             devices.append((
                 unhex(endorsement, "devicePublicKeyHex", 65), unhex(endorsement, "kemBundleHex"),
                 (unhex(assertion, "authenticatorDataHex"), b64(assertion, "clientDataJSONBase64"),
                  unhex(assertion, "signatureHex")),
+                unhex(assertion, "credentialIDHex"),
             ))
         return {"hash": value["rootHash"], "key": unhex(value, "publicKeyHex", 64), "devices": devices}
 
@@ -359,7 +359,7 @@ class Verifier:
         except Bad as problem:
             return self.bad(f"identity {name[:8]}: {problem}")
         self.roots[name], self.devices[name] = root, set()
-        for device, bundle, assertion in identity["devices"]:
+        for device, bundle, assertion, credential in identity["devices"]:
             label = f"{name[:8]} endorses {device[1:5].hex()}"
 
             def check():
@@ -373,6 +373,9 @@ class Verifier:
 
             if self.attempt(label, check):
                 self.devices[name].add(device)
+                # Nothing signs it; the root is known by its hash.
+                if sha256(credential).hex() != name:
+                    self.bad(f"{label}: the credential ID is another's")
         return None
 
     def events(self):
