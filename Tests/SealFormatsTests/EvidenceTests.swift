@@ -3,6 +3,7 @@
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 import CryptoCore
+import TestSupport
 import Testing
 import WebAuthnCore
 
@@ -10,142 +11,14 @@ import WebAuthnCore
 
 /// What stands beside Seal's own JSON, changed member by member in files of every kind: no contradiction is called good.
 @Suite(.arithmetic) struct EvidenceTests {
-  /// A good file with everything beside it, and what is known when it is checked.
-  private struct Case {
-    let artefact: Artefact
-    let context: VerificationContext
-    /// What a changed statement is called: a bare tap has no other word on what was signed.
-    var changedStatement = "evidenceStatementDiffers"
+  private let people: EvidenceCases
+  private var ann: TestPerson { people.ann }
+  private var ben: TestPerson { people.ben }
 
-    func names(_ change: (inout Evidence) -> Void = { _ in }) throws -> [String] {
-      var evidence = try #require(artefact.evidence)
-      change(&evidence)
-      let changed = Artefact(artefact.kind, seal: artefact.seal, isSimulated: false, evidence: evidence)
-      return try Artefact(parsing: changed.encoded()).verify(context).failures.map(\.name)
-    }
-  }
-
-  private let ann: TestPerson
-  private let ben: TestPerson
-
-  init() throws {
-    ann = try TestPerson("Ann")
-    ben = try TestPerson("Ben")
-  }
-
-  private func registration(_ person: TestPerson, into evidence: inout Evidence) {
-    let xy = person.root.publicKey
-    let key = CBORValue.intMap([
-      (1, .int(2)), (3, .int(-7)), (-1, .int(1)), (-2, .bytes(Array(xy[..<32]))), (-3, .bytes(Array(xy[32...]))),
-    ])
-    let id = person.root.id
-    var data = SHA256.hash(Array(Seal.relyingPartyID.utf8))
-    data += [0x41, 0, 0, 0, 1]
-    data += Self.model
-    data += [0, UInt8(id.count)] + id
-    data += CBORValue.encode(key)
-    let challenge = Random.bytes(32)
-    evidence.attestationObject = AttestationObject.build(
-      format: "none", statement: CBORValue.encode(.map([])), authenticatorData: data)
-    evidence.registrationClientDataJSON =
-      ClientData(type: .create, challenge: challenge, origin: Seal.origin).json
-    evidence.registrationChallenge = challenge
-  }
-
-  private static let model = [UInt8](repeating: 7, count: 16)
+  init() throws { people = try EvidenceCases() }
 
   private func evidence(_ person: TestPerson, _ statement: Statement?, registered: Bool = false) -> Evidence {
-    var out = Evidence()
-    out.rootPublicKey = person.root.publicKey
-    out.credentialID = person.root.id
-    out.statement = statement
-    if registered { registration(person, into: &out) }
-    let info = CBORValue.intMap([(1, .array([.text("FIDO_2_1")])), (3, .bytes(Self.model)), (0x0e, .unsigned(5))])
-    out.key = KeyEvidence(
-      isSimulated: false, name: "Test", transport: "hidraw", aaguid: Self.model, firmwareVersion: 5,
-      getInfo: CBORValue.encode(info))
-    return out
-  }
-
-  private func event(_ kind: EventKind, _ payload: [UInt8]) throws -> EstateEvent {
-    try EventTerms(
-      id: "E1", estateID: "S1", kind: kind.rawValue, actorHash: ann.hash, actorDevicePublicKey: ann.device.publicKey,
-      occurredAtEpoch: 1_800_000_000, previousDigest: [], payload: payload
-    ).signed { try ann.device.key.signature(for: $0) }
-  }
-
-  private func cases() throws -> [Case] {
-    let record = try ann.record()
-    let device = ann.device
-    let endorsed = Statement.endorse(devicePublicKey: device.publicKey, kemBundle: device.bundle)
-    let spare = try TestCredential()
-    let revoked = Statement.revokeDevice(devicePublicKey: device.publicKey)
-    let nonce = Random.bytes(32)
-    let deleted = Statement.identityDelete(nonce: nonce)
-    let head = Random.bytes(32)
-    let tap = Statement.releaseAuthorize(estateID: "S1", epoch: 1, claimID: "C1", recordHeadDigest: head)
-    let confirmed = Statement.custodyConfirm(estateID: "S1", epoch: 1, recordHeadDigest: head)
-    let met = Statement.friend(myHash: ben.hash, theirHash: ann.hash, nonce: nonce)
-    let attestation = FriendshipAttestation(
-      nonce: nonce, timestamp: SealDate(epoch: 1), assertion: try ann.root.tap(met))
-    let reverse = Statement.forgeReverse(senderHash: ann.hash, recipientHash: ben.hash, nonce: nonce)
-    let terms = ReceiptTerms(
-      receiptID: "R1", giverHash: ben.hash, receiverHash: ann.hash, itemDescription: "A key",
-      photoSHA256: Random.bytes(32), signedAtEpoch: 1_800_000_000, nonce: nonce)
-    let handed = Statement.receipt(terms)
-    let heartbeat = try event(.heartbeat, [])
-    let known = [ann.hash: record, ben.hash: try ben.record()]
-    let context = VerificationContext(directory: known, rootHash: ann.hash)
-    func made(_ kind: ArtefactKind, _ shape: some SealShape, _ statement: Statement?, registered: Bool = false) -> Case
-    {
-      Case(
-        artefact: Artefact(
-          kind, shape, isSimulated: false, evidence: evidence(ann, statement, registered: registered)),
-        context: context)
-    }
-    var friend = made(
-      .friendship, Friendship(friendRootID: ann.hash, attestation: attestation, forgedAt: SealDate(epoch: 1)), met)
-    friend = Case(
-      artefact: friend.artefact, context: VerificationContext(directory: known, rootHash: ben.hash))
-    let meeting = Case(
-      artefact: Artefact(.friendshipAttestation, attestation, isSimulated: false, evidence: evidence(ann, met)),
-      context: friend.context)
-    var bare = made(.assertion, try ann.root.tap(tap), tap, registered: true)
-    bare.changedStatement = "challengeMismatch"
-    return [
-      made(.identity, ann.identity, nil, registered: true), made(.identityRecord, record, endorsed, registered: true),
-      made(.capsuleIdentity, CapsuleIdentity(record), endorsed, registered: true),
-      made(.endorsement, record.deviceEndorsements[0], endorsed, registered: true), bare,
-      made(
-        .backup, try ann.backup(spare), .backup(credentialID: spare.id, publicKey: spare.publicKey), registered: true),
-      made(.revocation, try ann.revoke(device.publicKey), revoked, registered: true),
-      made(.deleteMarker, TombstoneProof(nonce: nonce, assertion: try ann.root.tap(deleted)), deleted), friend, meeting,
-      made(
-        .forgeHandshake,
-        ForgeHandshake(
-          senderHash: ann.hash, recipientHash: ben.hash, senderDevicePublicKey: device.publicKey, nonce: nonce,
-          signature: try device.key.signature(for: reverse.commitment().digest), forgedAt: SealDate(epoch: 1)), reverse),
-      made(
-        .receipt,
-        CustodyReceipt(
-          terms: terms, giverName: "Ben", receiverName: "Ann", receiverAssertion: try ann.root.tap(handed),
-          giverSignature: try ben.device.key.signature(for: handed.commitment().digest),
-          giverDevicePublicKey: ben.device.publicKey), handed),
-      made(
-        .event,
-        try event(
-          .authorization,
-          AuthorizationPayload(
-            claimID: "C1", epoch: 1, recordHeadDigest: head, assertion: try ann.root.tap(tap), shareForClaimant: []
-          ).encoded()), tap),
-      made(
-        .event,
-        try event(
-          .custodyConfirmed,
-          CustodyConfirmedPayload(epoch: 1, recordHeadDigest: head, assertion: try ann.root.tap(confirmed)).encoded()),
-        confirmed),
-      made(.event, heartbeat, .estateEvent(heartbeat.terms)),
-    ]
+    people.evidence(person, statement, registered: registered)
   }
 
   /// Each field of a statement with its last character changed.
@@ -162,14 +35,18 @@ import WebAuthnCore
 
   @Test func everyMemberThatSaysAnother() throws {
     let stranger = try TestPerson("Eve")
-    for one in try cases() {
+    for one in try people.all() {
       let what = one.artefact.kind.rawValue
       #expect(try one.names().isEmpty, "\(what)")
       #expect(try one.names { $0.rootPublicKey = stranger.root.publicKey } == ["evidenceRootKeyDiffers"], "\(what)")
-      #expect(try one.names { $0.credentialID = stranger.root.id } == ["evidenceCredentialDiffers"], "\(what)")
+      // A registration beside it says so too, where the Seal part itself has no credential ID.
+      let named = try one.names { $0.credentialID = stranger.root.id }
+      #expect(named.first == "evidenceCredentialDiffers", "\(what)")
+      #expect(named.dropFirst().allSatisfy { $0 == "credentialIDMismatch" }, "\(what)")
       let other = Statement.identityDelete(nonce: Random.bytes(32))
       #expect(try one.names { $0.statement = other } == [one.changedStatement], "\(what)")
-      for (field, changed) in try one.artefact.evidence?.statement.map({ try Self.neighbours($0) }) ?? [] {
+      let statements = try (one.artefact.evidence?.statement).map { try Self.neighbours($0) } ?? []
+      for (field, changed) in statements {
         #expect(try one.names { $0.statement = changed } == [one.changedStatement], "\(what): \(field)")
       }
       // A registration beside any of them is the root's, and whole.
@@ -206,7 +83,7 @@ import WebAuthnCore
   /// A stated root key that is another than the one that is known, or that the file itself names.
   @Test func keysThatContradict() throws {
     let eve = try TestCredential()
-    for one in try cases() where ![.receipt, .forgeHandshake].contains(one.artefact.kind) {
+    for one in try people.all() where ![.receipt, .forgeHandshake].contains(one.artefact.kind) {
       guard one.artefact.kind != .event || one.artefact.evidence?.statement?.name != "estate.event.v1" else { continue }
       var context = one.context
       context.rootPublicKey = eve.publicKey
