@@ -16,13 +16,27 @@ public struct PINRequest: Sendable, Hashable {
   public var minimumLength: Int
   /// The PIN given just before was wrong, and cost a try.
   public var lastWasWrong: Bool
+  /// The PIN given just before is one that this key has refused already: it was not sent and cost nothing.
+  public var lastWasRepeated: Bool
 
   /// All parts at once.
-  public init(keyName: String, triesLeft: Int?, minimumLength: Int, lastWasWrong: Bool = false) {
+  public init(
+    keyName: String, triesLeft: Int?, minimumLength: Int, lastWasWrong: Bool = false, lastWasRepeated: Bool = false
+  ) {
     self.lastWasWrong = lastWasWrong
+    self.lastWasRepeated = lastWasRepeated
     self.keyName = keyName
     self.triesLeft = triesLeft
     self.minimumLength = minimumLength
+  }
+
+  /// Why `pin` cannot be what is asked for, found out without the key; nil when it may be sent.
+  /// - Returns: ``SecurityKeyError/pinTooShort(minimum:)`` or ``SecurityKeyError/pinUnusable``.
+  public func objection(to pin: borrowing SecretBytes) -> SecurityKeyError? {
+    do throws(SecurityKeyError) {
+      _ = try CheckedPIN(pin, minimumLength: minimumLength)
+      return nil
+    } catch { return error }
   }
 }
 
@@ -37,6 +51,8 @@ final class PINSource {
   var answer: CheckedPIN?
   /// The last one was wrong.
   var lastWasWrong = false
+  /// How often in a row a PIN was given that the key has refused before.
+  var repetitions = 0
 
   init(_ provider: PINProvider?) { self.provider = provider }
 }
@@ -68,6 +84,9 @@ final class CheckedPIN: Sendable {
   static func ask(_ provider: PINProvider, _ request: PINRequest) async throws -> CheckedPIN {
     try CheckedPIN(await provider(request), minimumLength: request.minimumLength)
   }
+
+  /// Whether both are the same PIN, in a time that depends on the length only.
+  func isEqual(to other: CheckedPIN) -> Bool { terminated.isEqual(to: other.terminated) }
 
   /// The PIN for C, for the duration of `body`.
   func withCString<R>(_ body: (UnsafePointer<CChar>?) -> R) -> R {

@@ -93,7 +93,9 @@ extension SecurityKey {
           try fallBackToProtocol1(probe)
           return try withPIN()
         }
-      } catch let error as SecurityKeyError where mayAskAgain(after: error) {
+      } catch let error as SecurityKeyError {
+        note(error, source, info)
+        guard mayAskAgain(after: error) else { throw error }
         source.answer = nil
         source.lastWasWrong = true
         pin = try await askForPIN(probe, info, source)
@@ -129,7 +131,9 @@ extension SecurityKey {
           let again = try await askForPIN(probe, info, source)
           return try withDevice(session, usesProtocol: true) { try body($0, again) }
         }
-      } catch SecurityKeyError.pinInvalid {
+      } catch let error as SecurityKeyError {
+        note(error, source, info)
+        guard case .pinInvalid = error else { throw error }
         let error = wrongPIN(probe)
         guard mayAskAgain(after: error) else { throw error }
         source.answer = nil
@@ -152,6 +156,19 @@ extension SecurityKey {
     let left = try? probe.pinRetries()
     return left?.triesLeft == 0 ? .pinBlocked : .pinInvalid(triesLeft: left?.triesLeft)
   }
+
+  /// Remembers the PIN that was sent last, when `error` says that the key has refused it.
+  private func note(_ error: SecurityKeyError, _ source: PINSource, _ info: AuthenticatorInfo) {
+    guard let sent = source.answer else { return }
+    switch error {
+    // Which of them a wrong PIN gives depends on how many there were before (CTAP 2.1 section 6.5.5.7.1).
+    case .pinInvalid, .pinBlocked, .pinAuthBlocked: refusedPINs.note(sent, by: mark(info))
+    default: break
+    }
+  }
+
+  /// Where what is remembered of PINs belongs.
+  func mark(_ info: AuthenticatorInfo) -> KeyMark { KeyMark(place: endpoint.id, aaguid: info.aaguid) }
 
   private func once<R>(
     _ body: (FidoDevice, CheckedPIN?, _ builtIn: Bool) throws -> R, _ device: FidoDevice, _ pin: CheckedPIN?,
@@ -184,13 +201,21 @@ extension SecurityKey {
     guard let provider = source.provider else { throw SecurityKeyError.pinRequired }
     // A PIN that must be changed may be from before the minimum was raised.
     let minimum = info.forcePINChange == true ? 4 : max(4, info.minPINLength ?? 4)
-    let request = PINRequest(
-      keyName: endpoint.name, triesLeft: tries?.triesLeft, minimumLength: minimum,
-      lastWasWrong: source.lastWasWrong)
-    let pin = try await CheckedPIN.ask(provider, request)
-    guard !cancelSwitch.isPulled else { throw SecurityKeyError.transport(.cancelled) }
-    source.answer = pin
-    return pin
+    while true {
+      let request = PINRequest(
+        keyName: endpoint.name, triesLeft: tries?.triesLeft, minimumLength: minimum,
+        lastWasWrong: source.lastWasWrong && source.repetitions == 0, lastWasRepeated: source.repetitions > 0)
+      let pin = try await CheckedPIN.ask(provider, request)
+      guard !cancelSwitch.isPulled else { throw SecurityKeyError.transport(.cancelled) }
+      guard refusedPINs.contains(pin, by: mark(info)) else {
+        source.repetitions = 0
+        source.answer = pin
+        return pin
+      }
+      // A person may have mistyped; a program gives the same answer for ever.
+      source.repetitions += 1
+      guard asksAgain, source.repetitions < 3 else { throw SecurityKeyError.pinRepeated }
+    }
   }
 
   /// Keys name a missed touch in many ways; after a long wait they all mean the same (QUIRKS Q25).

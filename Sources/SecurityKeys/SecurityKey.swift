@@ -32,6 +32,8 @@ public actor SecurityKey {
   let pinTriesFloor: Int
   /// Whether a wrong PIN is asked for again, as long as a try may be spent.
   let asksAgain: Bool
+  /// What keys have refused in this run.
+  nonisolated let refusedPINs: RefusedPINs
   /// A PIN try was spent that nobody can be blamed for: no more is spent in this conversation.
   var lostATry = false
   /// Which credential answered where.
@@ -48,13 +50,14 @@ public actor SecurityKey {
   ///   - endpoint: where it is.
   ///   - timings: deadlines of every command.
   ///   - pinTriesFloor: with so many PIN tries left, or fewer, no PIN is tried.
-  ///   - asksAgain: whether the person is asked again after a wrong PIN. For people only: whoever gives the same PIN
-  ///     again spends tries.
+  ///   - asksAgain: whether the person is asked again after a wrong PIN. For people only.
+  ///   - refusedPINs: what keys have refused already; one for all keys of a run, so that no PIN is tried twice on one.
   ///   - hints: what is remembered of keys, beyond this conversation when the store is.
   public init(
     _ endpoint: KeyEndpoint, timings: KeyTimings = .standard, pinTriesFloor: Int = 3,
-    asksAgain: Bool = false, hints: any CredentialHints = MemoryHints()
+    asksAgain: Bool = false, refusedPINs: RefusedPINs = RefusedPINs(), hints: any CredentialHints = MemoryHints()
   ) {
+    self.refusedPINs = refusedPINs
     self.asksAgain = asksAgain
     self.hints = hints
     self.endpoint = endpoint

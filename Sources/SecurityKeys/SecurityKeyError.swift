@@ -34,6 +34,8 @@ public enum SecurityKeyError: NamedError, Hashable {
   case pinRequired
   /// Shorter than the key's minimum; no try was spent.
   case pinTooShort(minimum: Int)
+  /// A PIN that this key has refused in this run was given again; no try was spent.
+  case pinRepeated
   /// Longer than 63 bytes, or not a PIN at all; no try was spent.
   case pinUnusable
   /// So few tries are left that this tool stops.
@@ -92,6 +94,7 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .pinRequired: "pinRequired"
     case .pinTooShort: "pinTooShort"
     case .pinUnusable: "pinUnusable"
+    case .pinRepeated: "pinRepeated"
     case .pinTriesLow: "pinTriesLow"
     case .pinChangeRequired: "pinChangeRequired"
     case .pinPolicyViolation: "pinPolicyViolation"
@@ -130,6 +133,8 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .pinUnsupported: "The key cannot have a PIN."
     case .pinRequired: "The key wants its PIN, and there is nobody to ask for it."
     case .pinTooShort(let minimum): "That PIN is too short: this key's PINs have at least \(minimum) characters."
+    case .pinRepeated:
+      "The same PIN was given again that the key has just refused, so nothing was sent and no try was spent."
     case .pinUnusable: "That cannot be a PIN: a PIN is UTF-8 text of at most 63 bytes without control characters."
     case .pinTriesLow(let left): "Nothing was tried, because \(Self.fewTries(left)) before the key locks for good."
     case .pinChangeRequired: "The key demands a new PIN before it does anything else."
@@ -166,7 +171,9 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .noSuchFingerprint: "See what is enrolled: sealkey fingerprints list."
     case .minimumCannotShrink: "Choose a length that is not shorter than the present one."
     case .pinRequired: "Run the command in a terminal, or give the PIN with --pin-fd."
-    case .pinTooShort, .pinUnusable: "Type the PIN again; no try was spent."
+    case .pinTooShort, .pinUnusable: "Run the command again and give the whole PIN; no try was spent."
+    case .pinRepeated:
+      "Be sure of the PIN before you run the command again. Where a program or a file gives it, put the right one there."
     case .pinTriesLow: "Be sure of the PIN, then run the command again with --last-tries."
     case .pinChangeRequired: "Change the PIN first: sealkey pin change."
     case .pinPolicyViolation: "Choose a longer PIN that is not a simple sequence."
@@ -203,7 +210,8 @@ public enum SecurityKeyError: NamedError, Hashable {
     switch self {
     case .transport(let e): e.kind
     case .pinInvalid, .pinBlocked, .pinAuthBlocked, .pinNotSet, .pinRequired, .pinTooShort, .pinUnusable,
-      .pinTriesLow, .pinChangeRequired, .pinPolicyViolation, .uvNotConfigured, .uvInvalid, .uvBlocked, .uvMissing:
+      .pinRepeated, .pinTriesLow, .pinChangeRequired, .pinPolicyViolation, .uvNotConfigured, .uvInvalid, .uvBlocked,
+      .uvMissing:
       .userVerification
     case .prfUnsupported, .es256Unsupported, .fido2Needed, .notOffered, .pinUnsupported: .noKey
     case .pinAlreadySet, .minimumCannotShrink, .noSuchFingerprint: .refused

@@ -48,7 +48,8 @@ struct PINAgainTests {
     let id = try await bench.register(Bench.registration()).credentialID
     let asked = Locked<[PINRequest]>([])
     let name = await failure {
-      _ = try await bench.key.getAssertion(Bench.assertion([id], uv: .required), pin: Self.person(["9999"], asked))
+      _ = try await bench.key.getAssertion(
+        Bench.assertion([id], uv: .required), pin: Self.person(["9999", "8888", "7777", "1234"], asked))
     }
     #expect(name == "pinAuthBlocked")
     #expect(asked.withLock { $0.count } == 3)
@@ -62,7 +63,8 @@ struct PINAgainTests {
     let id = try await bench.register(Bench.registration()).credentialID
     let asked = Locked<[PINRequest]>([])
     let name = await failure {
-      _ = try await bench.key.getAssertion(Bench.assertion([id], uv: .required), pin: Self.person(["9999"], asked))
+      _ = try await bench.key.getAssertion(
+        Bench.assertion([id], uv: .required), pin: Self.person(["9999", "8888", "7777"], asked))
     }
     #expect(name == "pinInvalid")
     #expect(asked.withLock { $0.count } == 8 - floor)

@@ -73,8 +73,8 @@ struct PINTests {
   func softBlock() async throws {
     let (bench, id) = try await Self.bench()
     #expect(await assert(bench, id, "0000") == "pinInvalid")
-    #expect(await assert(bench, id, "0000") == "pinInvalid")
-    #expect(await assert(bench, id, "0000") == "pinAuthBlocked")
+    #expect(await assert(bench, id, "0001") == "pinInvalid")
+    #expect(await assert(bench, id, "0002") == "pinAuthBlocked")
     #expect(bench.virtual.pinRetries == 5)
     // The right PIN is not even asked for.
     bench.asked.withLock { $0 = [] }
@@ -87,8 +87,8 @@ struct PINTests {
   @Test("it stops when three tries are left, and goes on when told to")
   func floor() async throws {
     let (bench, id) = try await Self.bench()
-    for _ in 0..<5 {
-      _ = await assert(bench, id, "0000")
+    for turn in 0..<5 {
+      _ = await assert(bench, id, "000\(turn)")
       bench.virtual.powerCycle()
     }
     #expect(bench.virtual.pinRetries == 3)
@@ -103,10 +103,10 @@ struct PINTests {
       if callsItInvalid { $0.quirks = [.lastWrongPINIsInvalid, .noSoftBlock] }
     }
     let (bench, id) = try await Self.bench(profile, floor: 0)
-    for expected in ["pinInvalid", "pinInvalid"] { #expect(await assert(bench, id, "0000") == expected) }
-    for _ in 0..<6 {
+    for turn in 0..<2 { #expect(await assert(bench, id, "000\(turn)") == "pinInvalid") }
+    for turn in 2..<8 {
       bench.virtual.powerCycle()
-      _ = await assert(bench, id, "0000")
+      _ = await assert(bench, id, "000\(turn)")
     }
     #expect(bench.virtual.pinRetries == 0)
     bench.virtual.powerCycle()

@@ -20,6 +20,7 @@ extension SecurityKey {
       default: throw SecurityKeyError.pinUnsupported
       }
       try fido(session).setPIN(new, old: nil)
+      refusedPINs.forget(mark(info))
       forget()
     }
   }
@@ -33,6 +34,7 @@ extension SecurityKey {
       guard let info = session.facts.info else { throw SecurityKeyError.fido2Needed }
       guard info.option("clientPin") == true else { throw SecurityKeyError.pinNotSet }
       try await withPIN(session, provider, changesPIN: true) { device, old in try device.setPIN(new, old: old) }
+      refusedPINs.forget(mark(info))
       forget()
     }
   }
