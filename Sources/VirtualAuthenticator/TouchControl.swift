@@ -75,6 +75,9 @@ public final class TouchControl: Sendable {
     self.clock = clock
   }
 
+  /// How the waits are answered now.
+  public var policy: Policy { state.withLock { $0.policy } }
+
   /// Changes how the waits from now on are answered.
   public func setPolicy(_ policy: Policy) { state.withLock { $0.policy = policy } }
 

@@ -221,11 +221,24 @@ import WebAuthnCore
     #expect(await failure { _ = try await store.deviceOrNew("desk") } == "storeBusy")
     #expect(try store.people().records.isEmpty, "readers do not wait")
     close(held)
-    let leftover = "\(store.path)/directory.json.tmp-12345"
-    try AtomicFile.write([1, 2, 3], to: leftover, mode: 0o600)
-    #expect(store.check().checks.contains { $0.name == "leftover" })
+    // No process has such a number. What a living one writes stays, and so does what somebody has locked: a writer in
+    // another container, whose number means nothing here.
+    let dead = ["directory.json.tmp-2000000001", "virtual-key.new.2000000001", "virtual-key-u2f.new.2000000002"]
+    let alive = [
+      "x.tmp-\(getpid())", "virtual-key.new.\(getppid())", "locked.tmp-2000000001", "x.tmp-", "x.tmp-a",
+      ".tmp-2000000001", "x.tmp-99999999999", "x.tmp-0", "x.new.2000000001x",
+    ]
+    for name in dead + alive { try AtomicFile.write([1, 2, 3], to: "\(store.path)/\(name)", mode: 0o600) }
+    let lock = open("\(store.path)/locked.tmp-2000000001", O_RDONLY | O_CLOEXEC)
+    #expect(flock(lock, LOCK_EX) == 0)
+    #expect(Set(store.check().checks.filter { $0.name == "leftover" }.map(\.subject)) == Set(dead))
     _ = try await store.deviceOrNew("desk")
-    #expect(access(leftover, F_OK) != 0)
+    for name in dead { #expect(access("\(store.path)/\(name)", F_OK) != 0, "\(name)") }
+    for name in alive {
+      #expect(access("\(store.path)/\(name)", F_OK) == 0, "\(name)")
+      unlink("\(store.path)/\(name)")
+    }
+    close(lock)
 
     let people = try await withThrowingTaskGroup(of: SoftPerson.self) { group in
       for number in 0..<6 { group.addTask { try await SoftPerson("P\(number)", endorsedAt: 1) } }

@@ -214,6 +214,30 @@ struct StateFileTests {
     #expect(error(other, .virtual) == .tooOpen(path: other, mode: 0o640))
   }
 
+  @Test("what killed programs have left beside the state goes with the next save, and nothing else does")
+  func leftovers() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/key"
+    let dead = directory.path + "/key.new.2000000001"
+    let kept = ["key.new.\(getppid())", "other.new.2000000001", "key.new.", "key.new.x1"].map {
+      "\(directory.path)/\($0)"
+    }
+    for file in [dead] + kept { TemporaryDirectory.write(file, [1, 2, 3]) }
+    let key = try VirtualAuthenticator(storage: .file(path: path))
+    #expect(access(dead, F_OK) != 0)
+    for file in kept { #expect(access(file, F_OK) == 0, "\(file)") }
+    withExtendedLifetime(key) {}
+  }
+
+  @Test("a state on a read-only disk is not called unreadable or damaged")
+  func readOnlyDisk() {
+    for code in [EROFS, ENOSPC] {
+      let error = KeyStateError.unwritable(path: "/x/virtual-key", errno: code)
+      #expect(error.message.contains("/x/virtual-key") && !error.next.contains("Restore"))
+      #expect(error.next.contains("disk"))
+    }
+  }
+
   @Test("when nothing can be saved, the key says so and the old state stays")
   func unwritable() throws {
     let directory = try TemporaryDirectory()

@@ -98,6 +98,7 @@ public enum AtomicFile {
   /// Whether a file of that name, there already or not, could be replaced now.
   /// - Throws: ``FileError``: `isDirectory`, `notRegular`, or `unwritable` when the folder is not there or not writable.
   public static func checkCanReplace(_ path: String) throws(FileError) {
+    guard !path.isEmpty else { throw .notFound(path: path) }
     var status = stat()
     if stat(path, &status) == 0 {
       try checkRegular(status, path)
@@ -128,6 +129,8 @@ public enum AtomicFile {
     unlink(temporary)
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
     guard descriptor >= 0 else { throw .unwritable(path: path, errno: errno) }
+    // As long as it is written, nobody takes it for a dead writer's. A file system without locks does without.
+    flock(descriptor, LOCK_EX | LOCK_NB)
     return descriptor
   }
 

@@ -9,6 +9,8 @@ import Glibc
 public enum FileError: NamedError, Hashable {
   /// There is no such file.
   case notFound(path: String)
+  /// A file's name is not valid UTF-8: a program that took it for text would mean another file. Odd bytes are shown as `\\xNN`.
+  case nameNotUTF8(shown: String)
   /// It is a directory.
   case isDirectory(path: String)
   /// It is a pipe, a device or a socket.
@@ -27,6 +29,7 @@ public enum FileError: NamedError, Hashable {
   public var name: String {
     switch self {
     case .notFound: "fileNotFound"
+    case .nameNotUTF8: "fileNameNotUTF8"
     case .isDirectory: "isDirectory"
     case .notRegular: "notARegularFile"
     case .unreadable: "fileUnreadable"
@@ -39,6 +42,8 @@ public enum FileError: NamedError, Hashable {
 
   public var message: String {
     switch self {
+    case .notFound(""): "A file is to be named here, and the name is empty."
+    case .nameNotUTF8(let shown): "The name of the file \(shown) is not valid UTF-8, so it cannot be used."
     case .notFound(let path): "There is no file \(path)."
     case .isDirectory(let path): "\(path) is a directory, not a file."
     case .notRegular(let path): "\(path) is no ordinary file, but a pipe, a device or a socket."
@@ -53,8 +58,11 @@ public enum FileError: NamedError, Hashable {
   public var next: String {
     switch self {
     case .notFound, .isDirectory: "Check the name and try again."
+    case .nameNotUTF8: "Rename the file (mv), then try again."
     case .notRegular: "Put the bytes into a file first, and name that."
     case .unreadable: "Check who may read the file, then try again."
+    case .unwritable(_, EROFS): "The disk is read-only: choose a place on another one, or mount it for writing."
+    case .unwritable(_, ENOSPC), .unwritable(_, EDQUOT): "Make room on the disk, or choose a place on another one."
     case .unwritable: "Check that the folder exists, that you may write there and that the disk has room."
     case .tooLarge: "Check that this is the right file."
     case .exists: "Choose another name, or move the old file away first."

@@ -20,7 +20,12 @@ extension LocalStore {
     for name in Self.names(in: estatesPath) where name.hasSuffix(".jsonl") { checkEstate(name, &report) }
     for name in deviceNames { checkDevice(name, &report) }
     for folder in [path, estatesPath, devicesPath] {
-      for name in Self.names(in: folder) where Self.isLeftover(name) {
+      for name in FolderNames(of: folder).odd {
+        report.add(
+          .bad, "fileNameNotUTF8", "\(folder)/\(name)",
+          "The name is not valid UTF-8, so this is no file of the store and is not read: rename it or move it away.")
+      }
+      for name in Self.names(in: folder) where AbandonedFile.isAbandoned(name, in: folder) {
         report.add(
           .note, "leftover", name,
           "A program was stopped while it wrote this; it counts for nothing and will be removed.")

@@ -20,7 +20,7 @@ extension LocalStore {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
           || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || [0x2d, 0x2e, 0x5f].contains($0)
       }
-    guard isGood, !Self.isLeftover(name) else { throw .badDeviceName(name) }
+    guard isGood, AbandonedFile.parse(name) == nil else { throw .badDeviceName(name) }
     return "\(devicesPath)/\(name).device"
   }
 

@@ -2,6 +2,7 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+import CryptoCore
 import Glibc
 
 /// What this computer keeps: who is known and whose root keys are pinned, the record of each estate with the time at
@@ -35,7 +36,7 @@ public struct LocalStore: Sendable {
   var devicesPath: String { "\(path)/devices" }
 
   /// Makes a folder and the ones above it, for their owner alone; each name survives a power cut.
-  static func makeFolder(_ path: String) throws(FileError) {
+  public static func makeFolder(_ path: String) throws(FileError) {
     var made = ""
     for part in path.split(separator: "/", omittingEmptySubsequences: false) {
       let parent = made.isEmpty ? "." : made
@@ -62,23 +63,10 @@ public struct LocalStore: Sendable {
   }
 
   /// Names of what lies in a folder; none when there is no such folder.
-  static func names(in folder: String) -> [String] {
-    guard let stream = opendir(folder) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if name != ".", name != ".." { names.append(name) }
-    }
-    return names.sorted()
-  }
-
-  static func isLeftover(_ name: String) -> Bool { name.contains(".tmp-") }
+  static func names(in folder: String) -> [String] { FolderNames(of: folder).names }
 
   private static func sweep(_ folder: String) {
-    for name in names(in: folder) where isLeftover(name) { unlink("\(folder)/\(name)") }
+    for name in names(in: folder) { AbandonedFile.remove(name, in: folder) }
   }
 }
 

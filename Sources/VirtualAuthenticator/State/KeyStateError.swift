@@ -70,7 +70,9 @@ public enum KeyStateError: NamedError, Hashable {
     case .tooOpen(let path, _): "Run: chmod 600 \(path)"
     case .unknownVersion: "Use the program that wrote it, or a later one."
     case .otherProfile(_, let profile): "Use the model \(profile), or name another file."
-    case .unwritable: "Make room or give the permission, then repeat."
+    case .unwritable(_, EROFS): "The disk is read-only: keep the virtual key on another one, or mount it for writing."
+    case .unwritable(_, ENOSPC), .unwritable(_, EDQUOT): "Make room on the disk, then repeat."
+    case .unwritable: "Give the permission to write there, then repeat."
     case .notAFile, .foreign: "Name another file."
     default: "Restore the file from a copy, or move it away to start with a fresh virtual key."
     }

@@ -22,6 +22,8 @@ final class KeyStateFile {
         let code = errno
         if code == ENOENT { return (KeyStateFile(path, lock: -1), nil) }
         if code == EISDIR || code == ELOOP { throw .notAFile(path: path) }
+        // Nothing is wrong with the state: a key that cannot remember is not plugged in.
+        if code == EROFS || (code == EACCES && access(path, R_OK) == 0) { throw .unwritable(path: path, errno: code) }
         throw .unreadable(path: path, errno: code)
       }
       let file = KeyStateFile(path, lock: fd)
@@ -87,6 +89,21 @@ final class KeyStateFile {
     if lock >= 0 { close(lock) }
     lock = fd
     syncDirectory()
+    sweep()
+  }
+
+  /// Removes what killed programs have left of this file. Nobody else writes it: it is locked.
+  private func sweep() {
+    let (folder, name) = place
+    for found in FolderNames(of: folder).names where AbandonedFile.parse(found)?.target == name {
+      AbandonedFile.remove(found, in: folder)
+    }
+  }
+
+  /// The folder and the name in it.
+  private var place: (folder: String, name: String) {
+    guard let slash = path.lastIndex(of: "/") else { return (".", path) }
+    return (slash == path.startIndex ? "/" : String(path[..<slash]), String(path[path.index(after: slash)...]))
   }
 
   private static func write(_ bytes: borrowing SecretBytes, to fd: Int32) -> Int32 {
@@ -103,8 +120,7 @@ final class KeyStateFile {
   }
 
   private func syncDirectory() {
-    let directory = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    let fd = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let fd = Glibc.open(place.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard fd >= 0 else { return }
     fsync(fd)
     close(fd)
