@@ -30,14 +30,14 @@ struct MatrixBench: Sendable {
 
   func runner(
     _ change: (inout MatrixRunner.Options) -> Void = { _ in }, place: RunPlace? = nil,
-    typed: [UInt8]? = nil, drain: Duration = .seconds(60),
+    typed: [UInt8]? = nil, refused: RefusedPINs = RefusedPINs(), drain: Duration = .seconds(60),
     save: @escaping @Sendable (RunRecord) throws -> Void = { _ in }
   ) -> MatrixRunner {
     var options = MatrixRunner.Options()
     change(&options)
     let typed = typed ?? self.typed
     return MatrixRunner(
-      place ?? self.place, pin: { _ in SecretBytes(typed) },
+      place ?? self.place, pin: { _ in SecretBytes(typed) }, refusedPINs: refused,
       timings: KeyTimings(touch: .seconds(60), command: .seconds(60), drain: drain), options: options,
       tool: "sealkey test", save: save)
   }

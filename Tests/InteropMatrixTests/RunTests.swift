@@ -74,12 +74,64 @@ import WebAuthnCore
     #expect(always.cells.sheet[4] == "✅")
   }
 
+  @Test("what is repeated is every step, those that open the key anew and the cancelled touch included")
+  func repeated() async throws {
+    let bench = try await MatrixBench()
+    let record = try await bench.runner({ $0.repeats = 2 }).run(at: 1_800_000_000)
+    #expect(record.steps.map(\.step) == MatrixRunner.ownSteps)
+    for step in record.steps { #expect(step.attempts.count == 2, "\(step.step)") }
+    #expect(Evaluation(record).findings.allSatisfy { $0.mark == .works })
+    #expect(RunRecord.verify(record.encoded()).isGood)
+  }
+
+  @Test("a key that ignores a cancel is told once: it still waits, and would be busy and nothing else")
+  func repeatedCancel() async throws {
+    let bench = try await MatrixBench(ModelProfile.virtual.varied("deaf") { $0.quirks = [.ignoresCancel] })
+    let record = try await bench.runner({ $0.repeats = 3 }, drain: .milliseconds(300)).run(at: 1_800_000_000)
+    #expect(record.steps.first { $0.step == .cancel }?.attempts.map(\.failure) == ["cancelIgnored"])
+    #expect(record.steps.first { $0.step == .signIn }?.attempts.count == 3)
+  }
+
+  @Test("a run that was never begun with this key is not ended, and no record is written")
+  func nothingBegun() async throws {
+    let bench = try await MatrixBench()
+    let saved = Locked(0)
+    let ending = bench.runner({ $0.finishesNow = true }, save: { _ in saved.withLock { $0 += 1 } })
+    await #expect(throws: MatrixRunError.nothingBegun) { _ = try await ending.run(at: 1_800_000_000) }
+    // One that was begun with another key of the model is none either.
+    let other = try await MatrixBench().run()
+    await #expect(throws: MatrixRunError.nothingBegun) {
+      _ = try await ending.run(continuing: other, at: 1_800_000_000)
+    }
+    #expect(saved.withLock { $0 } == 0)
+    #expect(bench.virtual.touch.requests.isEmpty)
+  }
+
+  @Test("a virtual key is touched as it was told to be, but for the touch that is cancelled")
+  func touched() async throws {
+    let virtual = try VirtualAuthenticator(touch: .refuse)
+    let runner = MatrixRunner(
+      .virtual(virtual), pin: nil, timings: KeyTimings(touch: .seconds(60), command: .seconds(60), drain: .seconds(60)),
+      tool: "sealkey test"
+    )
+    let record = try await runner.run(at: 1_800_000_000)
+    #expect(Evaluation(record).finding(.register)?.mark == .fails)
+    #expect(Evaluation(record).finding(.signIn)?.reason == "nothing was registered")
+  }
+
   @Test("a wrong PIN stops the run at once, costs one try, and the run goes on later")
   func wrongPIN() async throws {
     let bench = try await MatrixBench(typed: Array("9999".utf8))
     let kept = Locked<RunRecord?>(nil)
+    let refused = RefusedPINs()
     await #expect(throws: SecurityKeyError.pinInvalid(triesLeft: 7)) {
-      _ = try await bench.runner(save: { record in kept.withLock { $0 = record } }).run(at: 1_800_000_000)
+      _ = try await bench.runner(refused: refused, save: { record in kept.withLock { $0 = record } })
+        .run(at: 1_800_000_000)
+    }
+    #expect(bench.virtual.pinRetries == 7)
+    // The same one again is not sent.
+    await #expect(throws: SecurityKeyError.pinRepeated) {
+      _ = try await bench.runner(refused: refused).run(at: 1_800_000_000)
     }
     #expect(bench.virtual.pinRetries == 7)
     // The right one: the run ends as if there had been no other, and the tries are back.

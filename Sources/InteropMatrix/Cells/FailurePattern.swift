@@ -57,6 +57,7 @@ public enum FailurePattern {
     "pinAuthInvalid": "The key refused the PIN's proof: with protocol 2 listed, some firmware fails with it.",
     "pinBlocked": "No PIN tries are left.",
     "pinAuthBlocked": "The key wants to be unplugged before it takes a PIN again.",
+    "pinRepeated": "The PIN that the key had refused was given again, so it was not sent.",
     "pinTriesLow": "So few PIN tries are left that nothing was tried.",
     "puatRequired": "The key wants its PIN for this.",
     "unsupportedAlgorithmStatus": "The key does not make ES256 credentials.",

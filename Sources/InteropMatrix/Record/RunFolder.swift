@@ -16,18 +16,13 @@ public struct RunFolder: Sendable {
   /// The records in it, in the order of their names. A folder that is not there has none.
   /// - Throws: ``RunFolderError`` naming the file that cannot be used.
   public func runs() throws(RunFolderError) -> [MatrixSheet.Run] {
-    guard let directory = opendir(path) else { return [] }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { raw in
-        String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      // A run that is not finished has a name with a dot in front.
-      if name.hasSuffix(".json"), !name.hasPrefix(".") { names.append(name) }
+    let folder = FolderNames(of: path)
+    if let odd = folder.odd.first(where: { $0.hasSuffix(".json") }) {
+      throw RunFolderError(file: path, below: FileError.nameNotUTF8(shown: odd))
     }
     var runs: [MatrixSheet.Run] = []
-    for name in names.sorted() {
+    // A run that is not finished has a name with a dot in front.
+    for name in folder.names where name.hasSuffix(".json") && !name.hasPrefix(".") {
       runs.append(.init(file: name, record: try Self.read("\(path)/\(name)")))
     }
     return runs

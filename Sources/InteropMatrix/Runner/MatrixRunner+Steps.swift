@@ -25,7 +25,7 @@ extension MatrixRunner {
     if let number = step.pinProtocol { return try await overProtocol(number, step, &record, host) }
     guard let key else { return nil }
     var done = StepRecord(step)
-    for index in 0..<(step == .cancel ? 1 : max(1, options.repeats)) {
+    for index in 0..<max(1, options.repeats) {
       let credential = evaluation.credentials[step.usesPRFCredential ? .prfRegister : .register]?.id
       let (attempt, error, lock) = try await attempt(step, index, record, credential, evaluation, key, log, host)
       done.attempts.append(attempt)
@@ -34,6 +34,8 @@ extension MatrixRunner {
         record.steps.append(done)
         return error
       }
+      // It still waits for the touch that it was to forget: asked again, it would be busy and nothing else.
+      if attempt.failure == "cancelIgnored" { break }
     }
     record.steps.append(done)
     return nil
@@ -72,17 +74,23 @@ extension MatrixRunner {
   ) async throws -> (any Error)? {
     let evaluation = Evaluation(record)
     let forced = MatrixRunner(
-      RunPlace(place, using: number), pin: pin, timings: timings, options: options, tool: tool, progress: progress,
-      save: save)
+      RunPlace(place, using: number), pin: pin, refusedPINs: refusedPINs, timings: timings, options: options,
+      tool: tool,
+      progress: progress, save: save)
     let log = WireLog()
     let given = record
-    let result = try await forced.withKey(log) { key, _ in
-      try await forced.attempt(
-        step, 0, given, evaluation.credentials[.prfRegister]?.id, evaluation, key, log, host)
+    let (done, stop): (StepRecord, (any Error)?) = try await forced.withKey(log) { key, _ in
+      var done = StepRecord(step)
+      for index in 0..<max(1, options.repeats) {
+        let (attempt, error, _) = try await forced.attempt(
+          step, index, given, evaluation.credentials[.prfRegister]?.id, evaluation, key, log, host)
+        done.attempts.append(attempt)
+        if let error, Self.endsTheRun(error) { return (done, error) }
+      }
+      return (done, nil)
     }
-    record.steps.append(StepRecord(step, attempts: [result.attempt]))
-    if let error = result.error, Self.endsTheRun(error) { return error }
-    return nil
+    record.steps.append(done)
+    return stop
   }
 
   /// One try.
@@ -113,6 +121,8 @@ extension MatrixRunner {
       // Ctrl-C, and a key that is gone, leave the step undone.
       try Task.checkCancellation()
       guard let named = error as? any NamedError else { throw error }
+      // That is nothing to measure.
+      if let fault = place.fault() { throw fault }
       if case .transport(let below) = error as? SecurityKeyError, below.leavesTheStepUndone { throw error }
       attempt.failure = named.name
       // A key that was told to stop says so at once; one that never does is given up when its time is over.
@@ -203,6 +213,7 @@ extension RunPlace {
     description = other.description
     isSimulated = other.isSimulated
     beforeStep = other.beforeStep
+    fault = other.fault
   }
 }
 

@@ -40,6 +40,7 @@ public struct MatrixRunner: Sendable {
 
   let place: RunPlace
   let pin: PINProvider?
+  let refusedPINs: RefusedPINs
   let timings: KeyTimings
   let options: Options
   let tool: String
@@ -49,14 +50,17 @@ public struct MatrixRunner: Sendable {
   /// A runner.
   /// - Parameters:
   ///   - pin: asks for the PIN; the same answer may be given again within a run.
+  ///   - refusedPINs: what keys have refused before: it is not sent again.
   ///   - save: keeps the record after each step, so that nothing is lost when the key or the tester goes.
   public init(
-    _ place: RunPlace, pin: PINProvider?, timings: KeyTimings = .standard, options: Options = Options(), tool: String,
+    _ place: RunPlace, pin: PINProvider?, refusedPINs: RefusedPINs = RefusedPINs(), timings: KeyTimings = .standard,
+    options: Options = Options(), tool: String,
     progress: @escaping @Sendable (Progress) -> Void = { _ in },
     save: @escaping @Sendable (RunRecord) throws -> Void = { _ in }
   ) {
     self.place = place
     self.pin = pin
+    self.refusedPINs = refusedPINs
     self.timings = timings
     self.options = options
     self.tool = tool
@@ -69,7 +73,9 @@ public struct MatrixRunner: Sendable {
 
   /// Runs all steps, or those that `begun` still lacks.
   /// - Throws: what stopped it: `unplugged`, `cancelled`, a refused PIN. The record was saved before.
+  ///   ``MatrixRunError/nothingBegun`` when a run is to be ended that was never begun with this key.
   public func run(continuing begun: RunRecord? = nil, at time: Int64) async throws -> RunRecord {
+    guard begun != nil || !options.finishesNow else { throw MatrixRunError.nothingBegun }
     let log = WireLog()
     var record = try await withKey(log) { key, facts in
       var record: RunRecord
@@ -78,6 +84,7 @@ public struct MatrixRunner: Sendable {
         record.steps.removeAll(where: Self.mayBeRepeated)
         progress(.resumed(stepsDone: record.steps.count))
       } else {
+        guard !options.finishesNow else { throw MatrixRunError.nothingBegun }
         record = try await fresh(key, facts, at: time)
       }
       try save(record)
@@ -142,7 +149,7 @@ public struct MatrixRunner: Sendable {
   // MARK: - The key
 
   func withKey<R>(_ log: WireLog, _ body: (SecurityKey, KeyFacts) async throws -> R) async throws -> R {
-    let key = SecurityKey(place.endpoint.observed(by: log.observer), timings: timings)
+    let key = SecurityKey(place.endpoint.observed(by: log.observer), timings: timings, refusedPINs: refusedPINs)
     let conversation = Task { [progress] in for await event in key.events { progress(.key(event)) } }
     do {
       let result = try await body(key, try await key.open())
@@ -214,6 +221,7 @@ public struct MatrixRunner: Sendable {
 
   static let pinFailures: Set<String> = [
     "pinInvalid", "pinBlocked", "pinAuthBlocked", "pinTriesLow", "pinRequired", "pinChangeRequired", "pinEmpty",
+    "pinRepeated",
   ]
 
   /// Errors after which nothing more is asked of the key.
@@ -227,6 +235,8 @@ public struct MatrixRunner: Sendable {
 public enum MatrixRunError: NamedError, Hashable {
   /// The record is not finished, or holds no lock.
   case nothingToContinue
+  /// A run is to be ended, and none was begun with this key.
+  case nothingBegun
   /// The record was made on this very computer.
   case sameComputer
   /// Another key than the record's.
@@ -235,6 +245,7 @@ public enum MatrixRunError: NamedError, Hashable {
   public var name: String {
     switch self {
     case .nothingToContinue: "nothingToContinue"
+    case .nothingBegun: "nothingBegun"
     case .sameComputer: "sameComputer"
     case .otherKey: "otherKey"
     }
@@ -242,6 +253,7 @@ public enum MatrixRunError: NamedError, Hashable {
   public var message: String {
     switch self {
     case .nothingToContinue: "The record holds no lock that a second computer could open."
+    case .nothingBegun: "No run was begun with this key and left unfinished, so nothing was written."
     case .sameComputer: "The record was made on this computer."
     case .otherKey: "This is not the key of the record, or it was reset since."
     }
@@ -249,6 +261,8 @@ public enum MatrixRunError: NamedError, Hashable {
   public var next: String {
     switch self {
     case .nothingToContinue: "Finish the run on the first computer with a key that has hmac-secret."
+    case .nothingBegun:
+      "Begin one without --finish. One that was begun elsewhere is found when --runs and --practice name the same folders."
     case .sameComputer: "Take the record and the key to another computer."
     case .otherKey: "Use the key that the record was made with."
     }

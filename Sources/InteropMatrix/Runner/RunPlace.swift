@@ -3,6 +3,7 @@
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 import CryptoCore
+import CryptoCore
 import Glibc
 import SecurityKeys
 import VirtualAuthenticator
@@ -17,6 +18,8 @@ public struct RunPlace: Sendable {
   public let isSimulated: Bool
   /// Told of each step before it begins: how a virtual key is made to wait for a touch.
   public var beforeStep: @Sendable (MatrixStep) -> Void = { _ in }
+  /// What is wrong here and is no fault of the key's, after it has failed: a virtual key's state that cannot be saved.
+  public var fault: @Sendable () -> (any NamedError)? = { nil }
 
   /// A key that was found on this computer.
   public init(_ key: FoundKey) {
@@ -38,7 +41,8 @@ public struct RunPlace: Sendable {
     description = .init(name: endpoint.name, transport: endpoint.kindName, place: place)
   }
 
-  /// A virtual key in this process. It waits for the touch that is to be cancelled, and for no other.
+  /// A virtual key in this process. Nobody touches it for the step that is to be cancelled; for all others its button is
+  /// pressed as `key` says.
   /// - Parameter faults: what goes wrong, counted over all openings; a pulled plug takes the key's power with it.
   public static func virtual(_ key: VirtualAuthenticator, faults: FaultScript = FaultScript()) -> RunPlace {
     let socket = VirtualSocket(key, faults)
@@ -47,7 +51,9 @@ public struct RunPlace: Sendable {
         id: socket.id, name: "virtual key (\(key.profile.name))", kindName: "virtual", isSimulated: true,
         shape: .init(outputSize: key.profile.reportSize, inputSize: key.profile.reportSize, writesReportID: false)
       ) { () throws(TransportError) in try socket.plugIn() })
-    place.beforeStep = { key.touch.setPolicy($0 == .cancel ? .never : .automatic) }
+    place.fault = { key.lastStorageError }
+    let usual = key.touch.policy
+    place.beforeStep = { key.touch.setPolicy($0 == .cancel ? .never : usual) }
     return place
   }
 
