@@ -30,6 +30,7 @@ enum CommandLineTool {
       try command.check(options)
       try OutputFiles.check(options)
       let invocation = try Invocation(options)
+      defer { invocation.refusedPINs.forgetAll() }
       return try finish(invocation.losses.told(in: try await command.run(invocation)), arguments)
     } catch {
       return fail(error, arguments)

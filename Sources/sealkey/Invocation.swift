@@ -19,6 +19,8 @@ struct Invocation: Sendable {
   let dataDirectory: String
   /// What was done and could not be written down.
   let losses = Losses()
+  /// What keys have refused in this run.
+  var refusedPINs = RefusedPINs()
 
   init(_ options: ParsedOptions) throws(UsageError) {
     self.options = options
@@ -41,7 +43,12 @@ struct Invocation: Sendable {
     }
     self.timings = timings
     pinDescriptor = try Self.descriptor("pin-fd", options)
-    dataDirectory = options["data-dir"] ?? Self.standardDataDirectory()
+    if let given = options["data-dir"] {
+      guard !given.isEmpty else { throw .badValue(option: "--data-dir", value: given, wanted: "a folder") }
+      dataDirectory = given
+    } else {
+      dataDirectory = try Self.standardDataDirectory()
+    }
   }
 
   /// A file descriptor's number.
@@ -57,22 +64,20 @@ struct Invocation: Sendable {
     return number
   }
 
-  private static func standardDataDirectory() -> String {
-    func variable(_ name: String) -> String? {
-      getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+  private static func standardDataDirectory() throws(UsageError) -> String {
+    func variable(_ name: String) throws(UsageError) -> String? {
+      guard let bytes = getenv(name) else { return nil }
+      guard let text = String(validatingCString: bytes) else { throw .environmentNotUTF8(name) }
+      return text.hasPrefix("/") ? text : nil
     }
-    if let data = variable("XDG_DATA_HOME") { return "\(data)/sealkey" }
-    return "\(variable("HOME") ?? ".")/.local/share/sealkey"
+    if let data = try variable("XDG_DATA_HOME") { return "\(data)/sealkey" }
+    let home = try variable("HOME")
+    return "\(home ?? ".")/.local/share/sealkey"
   }
 
   /// The data directory, made when it is not there, for its owner alone.
   func madeDataDirectory() throws(FileError) -> String {
-    var path = ""
-    for part in dataDirectory.split(separator: "/", omittingEmptySubsequences: false) {
-      path += path.isEmpty && part.isEmpty ? "/" : (path.isEmpty || path.hasSuffix("/") ? "" : "/") + part
-      if path == "/" || path.isEmpty { continue }
-      if mkdir(path, 0o700) != 0, errno != EEXIST { throw .unwritable(path: path, errno: errno) }
-    }
+    try LocalStore.makeFolder(dataDirectory)
     return dataDirectory
   }
 
@@ -101,6 +106,7 @@ struct Invocation: Sendable {
   func operand(_ what: String) throws(UsageError) -> String {
     guard let first = options.operands.first else { throw .missingOperand(what) }
     try noOperands(after: 1)
+    guard !first.isEmpty else { throw .emptyOperand(what) }
     return first
   }
 
@@ -138,12 +144,18 @@ struct Invocation: Sendable {
 
   /// A capsule from a file.
   func capsule(_ path: String) throws -> Capsule {
-    try Capsule(parsing: AtomicFile.read(path, limit: Capsule.maximumSize))
+    let bytes = try AtomicFile.read(path, limit: Capsule.maximumSize)
+    return try FileKind.reading(path, as: [.artefact(.capsule)], "a capsule, the whole record of an estate,") {
+      try Capsule(parsing: bytes)
+    }
   }
 
   /// An identity record from a file.
   func record(_ path: String) throws -> (record: DirectoryRecord, isSimulated: Bool) {
-    let artefact = try Artefact(parsing: AtomicFile.read(path))
-    return (try artefact.shape(.identityRecord), artefact.isSimulated)
+    let bytes = try AtomicFile.read(path)
+    return try FileKind.reading(path, as: [.artefact(.identityRecord)], "an identity record") {
+      let artefact = try Artefact(parsing: bytes)
+      return (try artefact.shape(.identityRecord), artefact.isSimulated)
+    }
   }
 }

@@ -20,7 +20,9 @@ extension Invocation {
   ) async throws -> R {
     try await withEndpoint { endpoint, host in
       defer { host?.stop() }
-      return try await use(endpoint, Act(touches: touches, done: before), rememberedPIN(), body)
+      do { return try await use(endpoint, Act(touches: touches, done: before), rememberedPIN(), body) } catch {
+        throw cause(of: error, host)
+      }
     }
   }
 
@@ -38,14 +40,16 @@ extension Invocation {
         host?.stop()
       } catch {
         host?.stop()
-        throw error
+        throw cause(of: error, host)
       }
       // The virtual key is unplugged and plugged in again; any other is where it was.
       let (again, secondHost) = try host.map { try replugged($0) } ?? (endpoint, nil)
       defer { secondHost?.stop() }
-      return try await use(again, Act(touches: touches, done: touches - 1), pin) { _, session in
-        try await second(made, session)
-      }
+      do {
+        return try await use(again, Act(touches: touches, done: touches - 1), pin) { _, session in
+          try await second(made, session)
+        }
+      } catch { throw cause(of: error, secondHost) }
     }
   }
 
@@ -77,13 +81,18 @@ extension Invocation {
     return { request in try await memory.ask(request) }
   }
 
+  /// What a virtual key in this process failed with, when its place on the disk and not the act was at fault: a key can only
+  /// say that it failed.
+  private func cause(of error: any Error, _ host: VirtualKeyHost?) -> any Error { host?.key.lastStorageError ?? error }
+
   private func use<R: Sendable>(
     _ endpoint: KeyEndpoint, _ act: Act, _ pin: @escaping PINProvider,
     _ body: @Sendable (SecurityKey, KeySession) async throws -> R
   ) async throws -> R {
     let key = SecurityKey(
       endpoint, timings: timings, pinTriesFloor: options.has("last-tries") ? 0 : 3,
-      asksAgain: pinWay(pinDescriptor).isInteractive, hints: StoredHints(dataDirectory: dataDirectory))
+      asksAgain: pinWay(pinDescriptor).isInteractive, refusedPINs: refusedPINs,
+      hints: StoredHints(dataDirectory: dataDirectory))
     let isOneOfSeveral = KeyDiscovery.list().count > 1
     let talk = Conversation(
       touches: act.touches, done: act.done, keyName: isOneOfSeveral ? endpoint.name : nil, patience: timings.touch)

@@ -115,6 +115,8 @@ enum UsageError: NamedError, Hashable {
   case badValue(option: String, value: String, wanted: String)
   case optionOfAnotherWord(String, command: String)
   case missingOperand(String)
+  case emptyOperand(String)
+  case environmentNotUTF8(String)
   case extraOperand(String)
 
   var name: String {
@@ -130,6 +132,8 @@ enum UsageError: NamedError, Hashable {
     case .badValue: "badValue"
     case .optionOfAnotherWord: "unknownOption"
     case .missingOperand: "missingOperand"
+    case .emptyOperand: "emptyOperand"
+    case .environmentNotUTF8: "environmentNotUTF8"
     case .extraOperand: "extraOperand"
     }
   }
@@ -149,6 +153,9 @@ enum UsageError: NamedError, Hashable {
     case .badValue(let option, let value, let wanted): "'\(value)' is not right for \(option): it takes \(wanted)."
     case .optionOfAnotherWord(let option, let command): "The option --\(option) does not go with '\(command)'."
     case .missingOperand(let what): "\(what) is missing."
+    case .emptyOperand(let what): "The argument that was given is empty, so there is nothing to work on: \(what)."
+    case .environmentNotUTF8(let name):
+      "The environment variable \(name) is not valid UTF-8, so it is not known where this computer's files are kept."
     case .extraOperand(let what): "'\(what)' is one word too many."
     }
   }
@@ -156,6 +163,7 @@ enum UsageError: NamedError, Hashable {
   var next: String {
     switch self {
     case .noVerb, .unknownVerb: "See the list: sealkey help"
+    case .environmentNotUTF8: "Name the folder with --data-dir."
     default: "See how it is used: add --help"
     }
   }

@@ -33,7 +33,7 @@ enum OutputFiles {
   }
 
   /// Told by how the file begins; nothing secret is read.
-  private static func beginsWithPrivateHalves(_ path: String) -> Bool {
+  static func beginsWithPrivateHalves(_ path: String) -> Bool {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { return false }
     defer { close(file) }

@@ -25,6 +25,8 @@ enum SecretLine {
       }
     }
     guard failure == 0 else { throw Unreadable(errno: failure) }
+    // A file that was written on Windows ends its lines with two bytes.
+    if total > 0, line.withUnsafeBytes({ $0[total - 1] == 0x0d }) { total -= 1 }
     line.truncate(to: total)
     return line
   }

@@ -53,27 +53,31 @@ extension Invocation {
   /// A device by the name under which it is kept here, or from a file.
   func device(_ text: String) throws -> PrivateHalves {
     let ask = try PassphraseEntry.existing(descriptor("passphrase-fd"))
-    if isDeviceFile(text) { return try DeviceFile.read(text, passphrase: ask) }
+    if isDeviceFile(text) {
+      return try FileKind.reading(text, as: [.device], "a device's file") { try DeviceFile.read(text, passphrase: ask) }
+    }
     return try store.device(text, passphrase: ask)
   }
 
   /// The public side of a device, for which nobody is asked for a passphrase.
   func publicHalves(_ text: String) throws -> PublicHalves {
-    if isDeviceFile(text) { return try DeviceFile.publicHalves(text) }
+    if isDeviceFile(text) {
+      return try FileKind.reading(text, as: [.device], "a device's file") { try DeviceFile.publicHalves(text) }
+    }
     return try store.publicHalves(text)
   }
 
   /// The public side of a device, by the name under which it is kept here or from a file; made in the store when it is not
   /// there.
   func deviceOrNew(_ text: String) async throws -> (halves: PublicHalves, isNew: Bool) {
-    if isDeviceFile(text) { return try DeviceFile.readOrMake(text) }
+    if isDeviceFile(text) { return try deviceFileOrNew(text) }
     return try await store.deviceOrNew(text)
   }
 
   /// The same, but what is neither kept here nor a file becomes a file, which is said.
   func deviceOrNewFile(_ text: String) throws -> PublicHalves {
     if !text.contains("/"), store.deviceNames.contains(text) { return try store.publicHalves(text) }
-    let device = try DeviceFile.readOrMake(text)
+    let device = try deviceFileOrNew(text)
     if device.isNew { say("Wrote \(text): this computer's device. It holds secrets; keep it to yourself.") }
     return device.halves
   }

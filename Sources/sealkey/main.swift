@@ -9,6 +9,10 @@ Hardening.apply()
 let words = Array(CommandLine.arguments.dropFirst())
 guard Hardening.hasDescriptors() else { exit(CommandLineTool.fail(TooFewDescriptors(), words)) }
 CryptoLibrary.begin()
+if let odd = ArgumentNotUTF8.first() {
+  // A shell that completes a line is told nothing.
+  exit(words.first == Completion.verb ? 0 : CommandLineTool.fail(odd, words))
+}
 let interrupts = Interrupts()
 // The first thread waits here. A main that awaits would end it instead, and what watches memory from outside (valgrind)
 // does not survive that.

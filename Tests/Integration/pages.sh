@@ -14,6 +14,7 @@ rm -rf "$out"
 mkdir -p "$out"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+mkdir "$work/runs"
 
 for model in virtual u2f no-hmac-secret padded-signature falling-counter; do
   # Some models fail somewhere: that is what is shown.

@@ -67,6 +67,9 @@ import WebAuthnCore
     #expect(wrong.code == 4)
     #expect(try run(["pin", "status"], pin: nil).json["triesLeft"]?.int == 7)
     #expect(try run(["pin", "change"], pin: "13579\n123").error == "pinTooShort")
+    // As a file that was written on Windows has it.
+    #expect(try run(["pin", "change"], pin: "13579\r\n97531\r").code == 0)
+    #expect(try run(["pin", "change"], pin: "97531\n13579").code == 0)
     #expect(try run(["pin", "change"], pin: "13579\n2468").code == 0)
     #expect(try run(["passkeys", "list"]).json["passkeys"]?.array?.count == 0)
     #expect(try run(["pin", "status"], pin: nil).json["triesLeft"]?.int == 8)

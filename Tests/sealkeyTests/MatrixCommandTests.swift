@@ -62,12 +62,75 @@ import WebAuthnCore
     #expect(try Sealkey.text("\(folder)/page.html").contains("simulated"))
   }
 
+  @Test("what cannot be done is said before the first touch, and nothing is written")
+  func refusedFirst() throws {
+    let temporary = try TemporaryFolder()
+    let folder = temporary.path
+    let common = [
+      "matrix", "run", "--key", "virtual", "--data-dir", folder, "--practice", "\(folder)/practice", "--runs",
+      "\(folder)/runs", "--json",
+    ]
+    // No service answers at this name.
+    let also = try Program.run(
+      "env", ["PCSCLITE_CSOCK_NAME=\(folder)/none", Program.sealkey] + common + ["--also", "nfc"])
+    #expect(also.code == 3, "\(also.out)")
+    #expect(also.out.contains("pcscdAbsent") || also.out.contains("pcscLibraryAbsent"), "\(also.out)")
+    let finish = try Program.run(Program.sealkey, common + ["--finish"])
+    #expect(finish.code == 6 && finish.out.contains("\"nothingBegun\""), "\(finish.out)")
+    for run in [also, finish] { #expect(!run.err.contains("register") && !run.err.contains("has stopped")) }
+    #expect(try !Sealkey.exists("\(folder)/practice"))
+    #expect(try !Sealkey.exists("\(folder)/runs"))
+  }
+
+  @Test("the button of the virtual key is pressed as --virtual-touch says")
+  func virtualTouch() throws {
+    let temporary = try TemporaryFolder()
+    let folder = temporary.path
+    let run = try Sealkey.run(
+      [
+        "matrix", "run", "--key", "virtual", "--data-dir", folder, "--practice", folder, "--virtual-touch", "3000",
+        "--timeout", "1",
+      ])
+    let steps = run.json["steps"]?.array ?? []
+    #expect(steps.first?["result"]?.string == "fails", "\(run.json)")
+    #expect(steps.first?["reason"]?.string == "timedOut", "\(run.json)")
+  }
+
+  @Test("outside a checkout: which file is wanted, and how it is named", arguments: ["fill", "check", "report"])
+  func outside(word: String) throws {
+    let temporary = try TemporaryFolder()
+    let folder = temporary.path
+    func run(_ rest: String) throws -> Program.Result {
+      try Program.run("sh", ["-c", "cd '\(folder)' && '\(Program.sealkey)' matrix \(word) \(rest)"])
+    }
+    if word == "report" {
+      let none = try run("--out page.html")
+      #expect(none.code == 7 && none.err.contains("no matrix/runs or matrix/practice"), "\(none.err)")
+      #expect(none.err.contains("--runs or --practice") && none.err.contains("[runsNotFound]"))
+      #expect(try !Sealkey.exists("\(folder)/page.html"))
+      return
+    }
+    let none = try run("")
+    #expect(none.code == 7 && none.err.contains("[sheetNotFound]"), "\(none.err)")
+    #expect(none.err.contains("no file docs/SECURITY_KEY_TEST_MATRIX.md"))
+    #expect(none.err.contains("sealkey matrix \(word) FILE --runs DIR"))
+    // A sheet by itself is not filled with nothing.
+    try Sealkey.put("| # |\n", "\(folder)/sheet.md")
+    for (rest, missing) in [("sheet.md", "matrix/runs"), ("sheet.md --runs none", "none")] {
+      let noRuns = try run(rest)
+      #expect(noRuns.code == 7 && noRuns.err.contains("there is no \(missing)"), "\(noRuns.err)")
+      #expect(noRuns.err.contains("--runs") && noRuns.err.contains("[runsNotFound]"))
+    }
+    #expect(try Sealkey.text("\(folder)/sheet.md") == "| # |\n")
+  }
+
   @Test(
     "used wrongly",
     arguments: [
       ["matrix"], ["matrix", "run", "x"], ["matrix", "dance"], ["matrix", "run", "--repeat", "0"],
       ["matrix", "verify"],
       ["matrix", "diff", "a"], ["matrix", "atlas"], ["matrix", "run", "--also", "usb"],
+      ["matrix", "run", "--also", "nfc", "--key", "nfc"],
     ])
   func wrong(arguments: [String]) throws { #expect(try Sealkey.run(arguments).code == 2) }
 }

@@ -78,13 +78,54 @@ import WebAuthnCore
     try setPIN()
     let run = try Sealkey.run(
       ["passkeys", "list", "--pinentry", program(["echo 'D 1111'; echo OK"]), "--timeout", "20"] + common)
-    // One program a question: the script counts from one again, so every answer is wrong.
-    #expect(run.error == "pinAuthBlocked", "\(run.json)")
+    // One program a question: the script counts from one again, so every answer is the same.
+    #expect(run.error == "pinRepeated", "\(run.json)")
     #expect(run.code == 4)
     let log = try log
     #expect(log.contains("SETERROR That PIN was wrong: 7 tries left."))
-    #expect(log.contains("SETERROR That PIN was wrong: 6 tries left."))
-    #expect(log.components(of: "GETPIN") == 3)
+    #expect(log.contains("SETERROR The key has refused that PIN already, so it was not sent: 7 tries left."))
+    #expect(log.components(of: "GETPIN") == 4)
+    #expect(try Sealkey.run(["pin", "status"] + common).json["triesLeft"]?.int == 7)
+  }
+
+  @Test("whatever asks for the PIN, a program that answers by itself spends one try")
+  func oneTry() throws {
+    try setPIN()
+    let program = try program(["echo 'D 1111'; echo OK"])
+    let runs = "\(folder.path)/runs"
+    for (number, words) in [
+      ["pin", "change"], ["settings", "always-uv", "on", "--yes"], ["passkeys", "list"],
+      ["register", "--name", "Ada", "--out", "\(folder.path)/ada.json"],
+      ["matrix", "run", "--practice", runs, "--runs", runs],
+    ].enumerated() {
+      let run = try Sealkey.run(words + ["--pinentry", program, "--last-tries"] + common)
+      #expect(run.error == (words[0] == "matrix" ? "pinInvalid" : "pinRepeated"), "\(words): \(run.json)")
+      #expect(try Sealkey.run(["pin", "status"] + common).json["triesLeft"]?.int == Int64(7 - number), "\(words)")
+    }
+  }
+
+  @Test(
+    "a PIN that cannot be one is asked for again, three times in all, and nothing is sent", arguments: [true, false])
+  func tooShort(isRightInTheEnd: Bool) throws {
+    try setPIN()
+    let counter = "\(folder.path)/asked"
+    let right = isRightInTheEnd ? Self.right : "echo 'D 123'; echo OK"
+    let answer = "if [ -e '\(counter)' ]; then \(right); else touch '\(counter)'; echo 'D 12'; echo OK; fi"
+    let run = try Sealkey.run(["passkeys", "list", "--pinentry", program([answer])] + common)
+    #expect(run.error == (isRightInTheEnd ? nil : "pinTooShort"), "\(run.json)")
+    #expect(try log.components(of: "GETPIN") == (isRightInTheEnd ? 2 : 3))
+    #expect(try log.contains("SETERROR That PIN is too short: this key's PINs have at least 4 characters."))
+    #expect(try Sealkey.run(["pin", "status"] + common).json["triesLeft"]?.int == 8)
+  }
+
+  @Test func aNewPINThatIsTooShortIsAskedForAgain() throws {
+    let counter = "\(folder.path)/asked"
+    func answer(_ pin: String) -> String { "echo 'S PIN_REPEATED'; echo 'D \(pin)'; echo OK" }
+    let both = "if [ -e '\(counter)' ]; then \(answer("1357")); else touch '\(counter)'; \(answer("13")); fi"
+    let run = try Sealkey.run(["pin", "set", "--pinentry", program([both])] + common)
+    #expect(run.code == 0, "\(run.json)")
+    #expect(try log.components(of: "GETPIN") == 2)
+    #expect(try Sealkey.run(["passkeys", "list"] + common, pin: "1357").code == 0)
   }
 
   @Test func theSecondAnswerIsRight() throws {

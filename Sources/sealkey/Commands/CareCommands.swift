@@ -126,6 +126,9 @@ private enum CareVerb {
     let label = try invocation.required("label")
     let exclude = invocation.knownPeople().credentialIDs.map { CredentialDescriptor(id: $0) }
     var forNewKey = invocation
+    // It may be plugged in where the root's key was, and be of the same model: what one refused, the other may take.
+    forNewKey.refusedPINs = RefusedPINs()
+    defer { forNewKey.refusedPINs.forgetAll() }
     if let text = invocation.options["new-key"] {
       do { forNewKey.key = try KeyAddress(parsing: text) } catch {
         throw UsageError.badValue(option: "--new-key", value: text, wanted: "a key, as --key takes it")

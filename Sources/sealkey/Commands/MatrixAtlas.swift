@@ -42,7 +42,10 @@ extension MatrixVerb {
     if let root = invocation.options["root"] {
       trust = .init(roots: [try Certificate(derRepresentation: AtomicFile.read(root, limit: 1 << 16))], host: nil)
     }
-    return try MetadataFile(AtomicFile.read(file, limit: 64 << 20), trust: trust, at: timeLimit)
+    let bytes = try AtomicFile.read(file, limit: 64 << 20)
+    return try FileKind.reading(file, as: [], "a file of the FIDO Metadata Service") {
+      try MetadataFile(bytes, trust: trust, at: timeLimit)
+    }
   }
 
   private var timeLimit: Int64? { invocation.options.has("expired-ok") ? nil : invocation.now }

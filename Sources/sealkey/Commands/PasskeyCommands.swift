@@ -62,8 +62,13 @@ extension Command {
     examples: ["sealkey import answer.json --pending ada.pending --out ada.json"]
   ) { invocation in
     let file = try invocation.operand("The answer's file")
-    let request = try PasskeyRequest(parsing: AtomicFile.read(try invocation.required("pending")))
-    switch try request.answer(AtomicFile.read(file)) {
+    let pending = try invocation.required("pending")
+    let kept = try AtomicFile.read(pending)
+    let request = try FileKind.reading(pending, as: [.pending], "what 'sealkey request' kept") {
+      try PasskeyRequest(parsing: kept)
+    }
+    let answer = try AtomicFile.read(file)
+    switch try FileKind.reading(file, as: [], "the answer of a browser or a phone", { try request.answer(answer) }) {
     case .registered(let registered):
       let (record, isSimulated) = (registered.record, registered.artefact.isSimulated)
       await invocation.keep { try $0.takeRegistered(record, isSimulated: isSimulated, at: invocation.now) }

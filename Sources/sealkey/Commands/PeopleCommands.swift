@@ -184,5 +184,10 @@ extension Invocation {
     }
   }
 
+  /// The public side of the device in a file, which is made when it is not there.
+  func deviceFileOrNew(_ path: String) throws -> (halves: PublicHalves, isNew: Bool) {
+    try FileKind.reading(path, as: [.device], "a device's file") { try DeviceFile.readOrMake(path) }
+  }
+
   func deviceFile(_ text: String) throws -> HeldDevice { HeldDevice(try device(text)) }
 }

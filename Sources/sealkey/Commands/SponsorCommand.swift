@@ -188,7 +188,13 @@ extension Command {
 extension Invocation {
   /// A record with locked halves: from the record itself, or from the lock and what stands beside it.
   func sponsoredRecord(_ path: String) throws -> (record: DirectoryRecord, isSimulated: Bool) {
-    let artefact = try Artefact(parsing: AtomicFile.read(path))
+    let bytes = try AtomicFile.read(path)
+    let wanted: Set<FileKind> = [.artefact(.identityRecord), .artefact(.endorsement)]
+    let artefact = try FileKind.reading(path, as: wanted, "an identity record or a lock") {
+      let artefact = try Artefact(parsing: bytes)
+      if artefact.kind != .endorsement { let _: DirectoryRecord = try artefact.shape(.identityRecord) }
+      return artefact
+    }
     guard artefact.kind == .endorsement else {
       return (try artefact.shape(.identityRecord), artefact.isSimulated)
     }

@@ -206,7 +206,15 @@ private enum RecordFile {
       return try records.map { .record(try DirectoryRecord(json: $0), isProven: false) }
     }
     if let list = json?.array { return try list.map { try entry(Artefact(parsing: JSONWriter.write($0))) } }
-    return [try entry(Artefact(parsing: bytes))]
+    let parts: Set<FileKind> = [
+      .artefact(.identityRecord), .artefact(.revocation), .artefact(.deleteMarker), .artefact(.endorsement),
+      .artefact(.backup),
+    ]
+    return [
+      try FileKind.reading(path, as: parts, "an identity record or a part of one") {
+        try entry(Artefact(parsing: bytes))
+      }
+    ]
   }
 
   private static func entry(_ artefact: Artefact) throws -> Entry {

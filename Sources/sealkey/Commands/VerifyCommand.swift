@@ -21,7 +21,9 @@ extension Command {
     let path = try invocation.operand("The file")
     let bytes = try AtomicFile.read(path, limit: Capsule.maximumSize)
     if let people = try VerifyVerb.directory(bytes, path, invocation) { return people }
-    let artefact = try Artefact(parsing: bytes)
+    let artefact = try FileKind.reading(path, as: [], "a file that this command checks") {
+      try Artefact(parsing: bytes)
+    }
     if artefact.kind == .capsule {
       return try await CapsuleVerb.verify(path, invocation)
     }
@@ -30,7 +32,9 @@ extension Command {
       directory: invocation.knownPeople().records, rootPublicKey: key, challenge: try invocation.hex("challenge"))
     if context.challenge != nil {
       guard key != nil else { throw UsageError.missingOption("public-key") }
-      _ = try artefact.shape(.assertion, as: StoredAssertion.self)
+      _ = try FileKind.reading(path, as: [.artefact(.assertion)], "the bare assertion that --challenge is for") {
+        try artefact.shape(.assertion, as: StoredAssertion.self)
+      }
     }
     for file in invocation.options.values["identity"] ?? [] {
       let (record, _) = try invocation.record(file)

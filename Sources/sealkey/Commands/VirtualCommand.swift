@@ -60,6 +60,7 @@ extension Command {
     } else {
       Console.out("ready \(hosted.transport)\(hosted.port.map { ":\($0)" } ?? "") (simulated)")
     }
+    var said: KeyStateError?
     // Until somebody stops it.
     while !Task.isCancelled, hosted.isRunning() {
       switch cardWish.exchange(0, ordering: .relaxed) {
@@ -67,6 +68,9 @@ extension Command {
       case SIGUSR2: hosted.card?.lay()
       default: break
       }
+      // Whoever uses the key is only told that it failed.
+      if let error = key.lastStorageError, error != said { invocation.say("\(error.message) \(error.next)") }
+      said = key.lastStorageError
       try? await Task.sleep(for: .milliseconds(hosted.card == nil ? 200 : 20))
     }
     return Outcome(text: "", json: .object([("stopped", .bool(true)), ("simulated", .bool(true))]))

@@ -29,7 +29,8 @@ extension Invocation {
   }
 }
 
-/// Where a PIN comes from. It goes from the descriptor into locked memory and nowhere else.
+/// Where a PIN comes from: from the descriptor into locked memory and nowhere else. A person who has typed what cannot be a
+/// PIN is asked again, a few times.
 enum PINEntry {
   /// A PIN has at most 63 bytes; more may come before it is normalised, and what is longer is refused by name.
   private static let limit = 129
@@ -38,16 +39,21 @@ enum PINEntry {
   static func provider(_ way: PINWay) -> PINProvider {
     { request in
       let left = request.triesLeft.map { $0 == 1 ? "1 try left" : "\($0) tries left" }
-      let wrong = request.lastWasWrong ? "That PIN was wrong\(left.map { ": \($0)" } ?? "")." : nil
-      switch way {
-      case .descriptor(let descriptor): return try line(descriptor)
-      case .terminal:
-        let facts = ["at least \(request.minimumLength) characters", left].compactMap { $0 }.joined(separator: ", ")
-        return try terminal([wrong, "PIN of \(request.keyName) (\(facts)): "])
-      case .pinentry(let pinentry):
-        let facts = ["At least \(request.minimumLength) characters.", left.map { "\($0)." }].compactMap { $0 }
-        return try ask(
-          pinentry, .init(description: "PIN of \(request.keyName)\n\(facts.joined(separator: " "))", error: wrong))
+      let tries = left.map { ": \($0)" } ?? ""
+      var complaint: String?
+      if request.lastWasWrong { complaint = "That PIN was wrong\(tries)." }
+      if request.lastWasRepeated { complaint = "The key has refused that PIN already, so it was not sent\(tries)." }
+      return try again(request, way, complaint) { wrong in
+        switch way {
+        case .descriptor(let descriptor): return try line(descriptor)
+        case .terminal:
+          let facts = ["at least \(request.minimumLength) characters", left].compactMap { $0 }.joined(separator: ", ")
+          return try terminal([wrong, "PIN of \(request.keyName) (\(facts)): "])
+        case .pinentry(let pinentry):
+          let facts = ["At least \(request.minimumLength) characters.", left.map { "\($0)." }].compactMap { $0 }
+          return try ask(
+            pinentry, .init(description: "PIN of \(request.keyName)\n\(facts.joined(separator: " "))", error: wrong))
+        }
       }
     }
   }
@@ -55,19 +61,41 @@ enum PINEntry {
   /// Asks for a new PIN: explains the key's rules, then asks twice; a descriptor is read once.
   static func newPIN(_ way: PINWay, _ rules: PINRules) -> PINProvider {
     { request in
-      switch way {
-      case .descriptor(let descriptor): return try line(descriptor)
-      case .terminal:
-        let first = try terminal(rules.lines + ["New PIN of \(request.keyName): "])
-        let second = try terminal(["The same PIN again: "])
-        guard first.isEqual(to: second) else { throw PINCommandError.differs }
-        return first
-      case .pinentry(let pinentry):
-        let lines = ["New PIN of \(request.keyName)"] + rules.lines
-        return try ask(
-          pinentry,
-          .init(description: lines.joined(separator: "\n"), prompt: "New PIN:", again: "The same PIN again:"))
+      try again(request, way, nil) { wrong in
+        switch way {
+        case .descriptor(let descriptor): return try line(descriptor)
+        case .terminal:
+          let first = try terminal((wrong.map { [$0] } ?? rules.lines) + ["New PIN of \(request.keyName): "])
+          let second = try terminal(["The same PIN again: "])
+          guard first.isEqual(to: second) else { throw PINCommandError.differs }
+          return first
+        case .pinentry(let pinentry):
+          let lines = ["New PIN of \(request.keyName)"] + rules.lines
+          return try ask(
+            pinentry,
+            .init(
+              description: lines.joined(separator: "\n"), prompt: "New PIN:", error: wrong, again: "The same PIN again:"
+            ))
+        }
       }
+    }
+  }
+
+  /// How often a person is asked who gives what cannot be a PIN.
+  private static let answers = 3
+
+  /// Asks until the answer can be a PIN of the key. Nothing is sent for one that cannot. Whoever is no person is asked once.
+  private static func again(
+    _ request: PINRequest, _ way: PINWay, _ complaint: String?, _ ask: (String?) throws -> SecretBytes
+  ) throws -> SecretBytes {
+    var complaint = complaint
+    var turn = 1
+    while true {
+      let pin = try ask(complaint)
+      guard way.isInteractive, let objection = request.objection(to: pin) else { return pin }
+      guard turn < answers else { throw objection }
+      turn += 1
+      complaint = objection.message
     }
   }
 
@@ -115,7 +143,7 @@ actor RememberedPIN {
   init(_ provider: @escaping PINProvider) { self.provider = provider }
 
   func ask(_ request: PINRequest) async throws -> SecretBytes {
-    if let box, !request.lastWasWrong { return box.pin.clone() }
+    if let box, !request.lastWasWrong, !request.lastWasRepeated { return box.pin.clone() }
     let asked = Box(try await provider(request))
     box = asked
     return asked.pin.clone()

@@ -1,0 +1,181 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import CryptoCore
+import InteropMatrix
+import SealCeremonies
+import SecurityKeys
+import WebAuthnCore
+
+/// A key is measured.
+extension MatrixVerb {
+  func run() async throws -> Outcome {
+    var options = MatrixRunner.Options()
+    options.tester = invocation.options["tester"]
+    options.serial = invocation.options["serial"]
+    options.finishesNow = invocation.options.has("finish")
+    if let text = invocation.options["repeat"] {
+      guard let count = Int(text), (1...20).contains(count) else {
+        throw UsageError.badValue(option: "--repeat", value: text, wanted: "a number from 1 to 20")
+      }
+      options.repeats = count
+    }
+    let also = try await alsoPlace()
+    let place = try await invocation.matrixPlace(invocation.key)
+    if options.finishesNow {
+      // Nothing is finished before it is known that all of it can be.
+      for one in [place, also].compactMap({ $0 }) where begun(one) == nil { throw MatrixRunError.nothingBegun }
+    }
+    var outcome = try await run(place, options)
+    if let also {
+      invocation.say("Now the same over NFC: lay the key on the reader.")
+      let second = try await run(also, options)
+      outcome.text += "\n\n" + second.text
+      outcome.json = .object([("runs", .array([outcome.json, second.json]))])
+      outcome.code = max(outcome.code, second.code)
+    }
+    return outcome
+  }
+
+  /// The card reader of `--also nfc`, looked for before the first step: who has touched a key eleven times is not told then
+  /// that there is none.
+  private func alsoPlace() async throws -> RunPlace? {
+    guard let also = invocation.options["also"] else { return nil }
+    guard also == "nfc" else { throw UsageError.badValue(option: "--also", value: also, wanted: "nfc") }
+    if case .nfc = invocation.key { throw UsageError.conflict("key nfc", "also nfc") }
+    do throws(TransportError) {
+      let isThere = try CardDiscovery.list().contains { $0.access != .useUSB }
+      guard isThere else { throw .card(.noReader) }
+    } catch { throw SecurityKeyError.transport(error) }
+    return try await invocation.matrixPlace(.nfc(reader: nil))
+  }
+
+  /// The run that was begun with this key; one that turned out to be simulated only when it was open lies in the other folder.
+  private func begun(_ place: RunPlace) -> RunRecord? {
+    let there = (place.isSimulated ? practice : runs).begun(place.description)
+    return there ?? (place.isSimulated ? nil : practice.begun(place.description))
+  }
+
+  private func run(_ place: RunPlace, _ options: MatrixRunner.Options) async throws -> Outcome {
+    // A key that turns out to be simulated only when it is open is kept apart all the same.
+    let folders = (runs, practice)
+    func folder(_ isSimulated: Bool) -> RunFolder { isSimulated ? folders.1 : folders.0 }
+    let runner = runner(place, options) { record in
+      try (SimulationSigns.of(record).isEmpty ? folders.0 : folders.1).keep(
+        record, place.description)
+    }
+    let record: RunRecord
+    do { record = try await runner.run(continuing: begun(place), at: invocation.now) } catch MatrixRunError.nothingBegun
+    {
+      throw MatrixRunError.nothingBegun
+    } catch {
+      invocation.say(
+        "The run has stopped. Start it again with the same key and it goes on where it was.")
+      throw error
+    }
+    let signs = SimulationSigns.of(record)
+    let file = "\(folder(!signs.isEmpty).path)/\(record.fileName)"
+    return outcome(of: record, file)
+  }
+
+  func secondHost(_ file: String) async throws -> Outcome {
+    let given = try self.record(file)
+    let place = try await invocation.matrixPlace(invocation.key)
+    let record = try await runner(place, MatrixRunner.Options()) { _ in }.secondHost(given)
+    try AtomicFile.write(record.encoded(), to: file)
+    return outcome(of: record, file)
+  }
+
+  private func runner(
+    _ place: RunPlace, _ options: MatrixRunner.Options,
+    save: @escaping @Sendable (RunRecord) throws -> Void
+  ) -> MatrixRunner {
+    let invocation = invocation
+    return MatrixRunner(
+      place, pin: invocation.rememberedPIN(), refusedPINs: invocation.refusedPINs, timings: invocation.timings,
+      options: options, tool: "sealkey \(CommandLineTool.version)", progress: { Self.say($0, invocation) }, save: save
+    )
+  }
+
+  private static func say(_ progress: MatrixRunner.Progress, _ invocation: Invocation) {
+    switch progress {
+    case .began(let step, let number, let total):
+      invocation.say("\(number) of \(total): \(step.title)")
+    case .finished(let finding):
+      invocation.say("  \(finding.cell)  (\(finding.mark.word))".printable)
+      if let line = finding.telemetry { invocation.say("  \(line)".printable) }
+      if let why = finding.explanation { invocation.say("  \(why)") }
+      for note in finding.notes { invocation.say("  note: \(note)".printable) }
+    case .resumed(let count):
+      invocation.say("Going on with the run that was begun: \(count) steps are done.")
+    case .key(.touchNeeded): invocation.say("  Touch the key now.")
+    case .key(.userVerificationNeeded): invocation.say("  Put your finger on the key now.")
+    case .key(.cardNeeded(let reader)):
+      invocation.say("  Lay the key on \(reader ?? "a card reader") now.")
+    case .key(.tapAgainNeeded(let reader)):
+      invocation.say("  Lift the key off \(reader) and lay it on again.")
+    case .key: break
+    }
+  }
+
+  private func outcome(of record: RunRecord, _ file: String) -> Outcome {
+    let evaluation = Evaluation(record)
+    var lines = evaluation.findings.map { finding in
+      let title = finding.step.title
+      return "\(title)\(String(repeating: " ", count: max(1, 36 - title.count)))\(finding.cell)"
+    }
+    lines.append("Wrote \(file).")
+    let simulated = !SimulationSigns.of(record).isEmpty
+    if simulated {
+      lines.append(
+        "Simulated: this was practice. It measures no real key and never enters the matrix.")
+    } else {
+      lines.append("To send it in, make a pull request with this one file; see matrix/README.md.")
+    }
+    let failed = evaluation.findings.contains { $0.mark == .fails }
+    return Outcome(
+      text: lines.map(\.printable).joined(separator: "\n"),
+      json: .object([
+        ("file", .string(file)), ("simulated", .bool(simulated)),
+        ("model", .string(record.key.name)),
+        (
+          "steps",
+          .array(
+            evaluation.findings.map {
+              .object([
+                ("step", .string($0.step.rawValue)), ("result", .string($0.mark.rawValue)),
+                ("reason", $0.reason.map { .string($0) }),
+                ("telemetry", $0.telemetry.map { .string($0) }),
+                ("explanation", $0.explanation.map { .string($0) }),
+              ])
+            })
+        ),
+      ]), code: failed ? 1 : 0)
+  }
+}
+
+extension Invocation {
+  /// Where the key of a run is.
+  func matrixPlace(_ address: KeyAddress?) async throws -> RunPlace {
+    switch address {
+    case .virtual(let model):
+      let state = "\(try madeDataDirectory())/virtual-key" + (model.map { "-\($0)" } ?? "")
+      return .virtual(try makeVirtualKey(model, storage: .file(path: state)))
+    case .udp(let port, let reply): return RunPlace(.udp(port: port, replyPort: reply))
+    case .node(let path): return RunPlace(try KeyDiscovery.find(node: path))
+    case .shortID(let id):
+      return RunPlace(try KeyDiscovery.find(id, among: Inventory.now().entries.map(\.key)))
+    case .nfc(let reader): return RunPlace(.nfc(reader: reader))
+    case nil:
+      switch await Contenders.now() {
+      case .none: throw KeyChoiceError.noKey
+      case .one(let key): return RunPlace(key)
+      case .several(let keys):
+        let (key, others) = try await touched(keys, to: "measure")
+        await others.value
+        return RunPlace(key)
+      }
+    }
+  }
+}

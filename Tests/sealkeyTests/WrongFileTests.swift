@@ -1,0 +1,84 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import TestSupport
+import Testing
+import WebAuthnCore
+
+/// Good files in wrong places: what each is, and which command takes it.
+@Suite("wrong files", .programs) struct WrongFileTests {
+  let folder: TemporaryFolder
+
+  /// One file of every kind that the demos and a practice run leave.
+  init() throws {
+    folder = try TemporaryFolder()
+    let path = folder.path
+    #expect(try Sealkey.run(["demo", path]).code == 0)
+    #expect(try Sealkey.run(["demo", "--capsule", "\(path)/estate"]).code == 0)
+  }
+
+  private func refusal(_ words: [String]) throws -> (name: String?, message: String, next: String) {
+    let run = try Sealkey.run(words + ["--data-dir", "\(folder.path)/data"])
+    let error = run.json["error"]
+    return (run.error, error?["message"]?.string ?? "\(run.json)", error?["next"]?.string ?? "")
+  }
+
+  @Test func everyKindIsNamed() throws {
+    let path = folder.path
+    let files = try Program.run(
+      "find", [path, "-name", "*.json", "-o", "-name", "*.device", "-o", "-name", "*.capsule"]
+    ).out
+      .split(separator: "\n").map(String.init)
+    let tap = try #require(files.first { $0.hasSuffix("tap.json") }, "\(files)")
+    let device = try #require(files.first { $0.hasSuffix(".device") }, "\(files)")
+    let capsule = try #require(files.first { $0.hasSuffix(".capsule") }, "\(files)")
+    let identity = try #require(files.first { $0.hasSuffix("identity.json") || $0.hasSuffix("ada.json") }, "\(files)")
+
+    func expect(_ words: [String], _ file: String, _ what: String, _ use: String) throws {
+      let (name, message, next) = try refusal(words)
+      #expect(name == "unexpectedKind", "\(words): \(message)")
+      #expect(message.contains(file) && message.contains(what), "\(words): \(message)")
+      #expect(next.contains(use), "\(words): \(next)")
+    }
+    for verb in [
+      ["capsule", "verify", tap], ["capsule", "show", tap], ["directory", "import", tap], ["matrix", "verify", tap],
+      ["unlock", tap], ["matrix", "diff", tap, tap], ["endorse", "--identity", tap, "--device", device],
+      ["matrix", "check", tap, "--runs", path], ["import", tap, "--pending", tap],
+    ] { try expect(verb, tap, "is a tap", "sealkey verify \(tap)") }
+    for verb in [["unlock", capsule], ["directory", "import", capsule], ["matrix", "verify", capsule]] {
+      try expect(verb, capsule, "is a capsule", "sealkey capsule verify \(capsule)")
+    }
+    for verb in [["verify", device], ["capsule", "verify", device], ["unlock", device]] {
+      try expect(verb, device, "private halves", "--device")
+    }
+    try expect(["capsule", "verify", identity], identity, "is an identity", "sealkey verify \(identity)")
+    try expect(
+      ["endorse", "--identity", identity, "--device", tap], tap, "is a tap", "sealkey verify \(tap)")
+  }
+
+  @Test func aRunAndARequestAreNamed() throws {
+    let path = folder.path
+    let run = try Sealkey.run(
+      ["matrix", "run", "--key", "virtual", "--data-dir", "\(path)/data", "--practice", "\(path)/practice", "--quiet"])
+    let record = try #require(run.json["file"]?.string)
+    for verb in [["verify", record], ["capsule", "verify", record]] {
+      let (name, message, next) = try refusal(verb)
+      #expect(name == "unexpectedKind" && message.contains("a record of the interop matrix"), "\(message)")
+      #expect(next.contains("sealkey matrix verify \(record)"))
+    }
+    #expect(try Sealkey.run(["request", "register", "--name", "Ada", "--pending", "\(path)/ada.pending"]).code == 0)
+    let (name, message, next) = try refusal(["verify", "\(path)/ada.pending"])
+    #expect(name == "unexpectedKind" && message.contains("waits for its answer"), "\(message)")
+    #expect(next.contains("sealkey import ANSWER --pending"))
+  }
+
+  @Test("a file of the right kind that is bad keeps its own error")
+  func right() throws {
+    let path = folder.path
+    try Sealkey.put("{\"format\":\"seal.capsule\",\"version\":9}", "\(path)/old.capsule")
+    #expect(try refusal(["capsule", "verify", "\(path)/old.capsule"]).name == "unsupportedVersion")
+    try Sealkey.put("no JSON", "\(path)/text")
+    #expect(try refusal(["verify", "\(path)/text"]).name?.hasPrefix("json") == true)
+  }
+}
