@@ -91,7 +91,8 @@ import WebAuthnCore
   @Test("whatever asks for the PIN, a program that answers by itself spends one try")
   func oneTry() throws {
     try setPIN()
-    let program = try program(["echo 'D 1111'; echo OK"])
+    // A new PIN is asked for twice.
+    let program = try program(["echo 'D 1111'; echo OK", "echo 'D 1111'; echo OK"])
     let runs = "\(folder.path)/runs"
     for (number, words) in [
       ["pin", "change"], ["settings", "always-uv", "on", "--yes"], ["passkeys", "list"],

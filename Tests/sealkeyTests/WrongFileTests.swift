@@ -14,8 +14,8 @@ import WebAuthnCore
   init() throws {
     folder = try TemporaryFolder()
     let path = folder.path
-    #expect(try Sealkey.run(["demo", path]).code == 0)
-    #expect(try Sealkey.run(["demo", "--capsule", "\(path)/estate"]).code == 0)
+    #expect(try Sealkey.run(["demo", "--dir", path]).code == 0)
+    #expect(try Sealkey.run(["demo", "--capsule", "\(path)/estate.capsule"]).code == 0)
   }
 
   private func refusal(_ words: [String]) throws -> (name: String?, message: String, next: String) {
@@ -26,14 +26,8 @@ import WebAuthnCore
 
   @Test func everyKindIsNamed() throws {
     let path = folder.path
-    let files = try Program.run(
-      "find", [path, "-name", "*.json", "-o", "-name", "*.device", "-o", "-name", "*.capsule"]
-    ).out
-      .split(separator: "\n").map(String.init)
-    let tap = try #require(files.first { $0.hasSuffix("tap.json") }, "\(files)")
-    let device = try #require(files.first { $0.hasSuffix(".device") }, "\(files)")
-    let capsule = try #require(files.first { $0.hasSuffix(".capsule") }, "\(files)")
-    let identity = try #require(files.first { $0.hasSuffix("identity.json") || $0.hasSuffix("ada.json") }, "\(files)")
+    let (tap, device, capsule) = ("\(path)/tap.json", "\(path)/laptop.device", "\(path)/estate.capsule")
+    let identity = "\(path)/identity.json"
 
     func expect(_ words: [String], _ file: String, _ what: String, _ use: String) throws {
       let (name, message, next) = try refusal(words)
