@@ -208,9 +208,21 @@ extension SeedStock {
   /// A run of the matrix on a virtual key, only begun, and one that says it was of a real key.
   private mutating func addRun() async throws {
     let key = try VirtualAuthenticator()
+    let begun = Locked<RunRecord?>(nil)
+    do {
+      // The record is kept for the first time before the first step.
+      let first = MatrixRunner(
+        .virtual(key), pin: nil, tool: "fuzz",
+        save: { record in
+          begun.withLock { $0 = record }
+          throw CancellationError()
+        })
+      _ = try await first.run(at: 1_800_000_000)
+    } catch is CancellationError {}
     var options = MatrixRunner.Options()
     options.finishesNow = true
-    var record = try await MatrixRunner(.virtual(key), pin: nil, options: options, tool: "fuzz").run(at: 1_800_000_000)
+    var record = try await MatrixRunner(.virtual(key), pin: nil, options: options, tool: "fuzz")
+      .run(continuing: begun.withLock { $0 }, at: 1_800_000_000)
     records.append(record.encoded())
     record.isSimulated = false
     record.key = .init(

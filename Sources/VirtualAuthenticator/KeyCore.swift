@@ -17,7 +17,8 @@ final class KeyCore {
 
   private(set) var state: KeyState
   private let file: KeyStateFile?
-  private(set) var lastStorageError: KeyStateError?
+  /// The error of the last try to save the state. It can be read while a command waits for the person.
+  let storageError = Locked<KeyStateError?>(nil)
 
   /// What does not survive without power.
   var protocols: [PINProtocol] = []
@@ -77,9 +78,9 @@ final class KeyCore {
   func save() throws(CTAPStatus) {
     do {
       try file?.save(state)
-      lastStorageError = nil
+      storageError.withLock { $0 = nil }
     } catch {
-      lastStorageError = error
+      storageError.withLock { $0 = error }
       throw .other
     }
   }

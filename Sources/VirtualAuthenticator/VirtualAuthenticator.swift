@@ -33,6 +33,7 @@ public final class VirtualAuthenticator: Sendable {
   /// Its clock.
   public let clock: KeyClock
   private let core: Locked<KeyCore>
+  private let storageError: Locked<KeyStateError?>
 
   /// A key that has just been plugged in.
   /// - Throws: ``KeyStateError`` when the file cannot be used, ``CryptoError`` when libcrypto fails.
@@ -46,9 +47,10 @@ public final class VirtualAuthenticator: Sendable {
     touch = TouchControl(policy, clock: clock)
     fingerprint = FingerprintControl()
     log = CommandLog()
-    core = Locked(
-      try KeyCore(
-        profile: profile, storage: storage, timing: timing, clock: clock, touch: touch, fingerprint: fingerprint))
+    let core = try KeyCore(
+      profile: profile, storage: storage, timing: timing, clock: clock, touch: touch, fingerprint: fingerprint)
+    storageError = core.storageError
+    self.core = Locked(core)
   }
 
   /// Does one CTAP2 request and waits for the person where needed.
@@ -92,6 +94,7 @@ public final class VirtualAuthenticator: Sendable {
   /// Discoverable credentials stored.
   public var storedCredentials: Int { core.withLock { $0.facts.credentials.count } }
 
-  /// The error of the last try to save the state, when that failed: the command that needed it was refused.
-  public var lastStorageError: KeyStateError? { core.withLock { $0.lastStorageError } }
+  /// The error of the last try to save the state, when that failed: the command that needed it was refused. Never waits
+  /// for a command that waits for the person.
+  public var lastStorageError: KeyStateError? { storageError.withLock { $0 } }
 }

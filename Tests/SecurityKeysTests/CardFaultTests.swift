@@ -94,6 +94,7 @@ struct CardFaultTests {
     let lost = tries - bench.virtual.pinRetries
     // Whoever lifted the card lays it on again.
     if bench.desk.state.withLock({ $0.slots[0].card == nil }) { bench.desk.lay(bench.card) }
+    key.refusedPINs.forgetAll()
     let after = await failure { try await perform(one.ceremony, bench, id, key) }
     await key.close()
     await attention.value

@@ -122,6 +122,8 @@ enum Sweep {
     let elapsed = Duration.nanoseconds(Deadline.now.nanoseconds - start.nanoseconds)
     let fired = bench.faults.fired
     let lost = tries - bench.virtual.pinRetries
+    // Whoever begins again does so in a run of its own, in which a PIN that came to harm on its way may be given again.
+    key.refusedPINs.forgetAll()
     let after = await failure { try await perform(ceremony, bench, id, key) }
     await key.close()
     let usedU2F = bench.virtual.log.entries.contains { if case .u2f = $0.kind { true } else { false } }
