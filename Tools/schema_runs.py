@@ -97,8 +97,9 @@ def all_runs(program, house):
         run("settings", "require-pin-change", "--yes", *key, pin="1357\n")
         sheet = folder / "sheet.md"
         sheet.write_text((house / "docs/SECURITY_KEY_TEST_MATRIX.md").read_text())
+        (folder / "runs").mkdir()
         for verb in ("fill", "check"):
-            run("matrix", verb, sheet, "--runs", house / "matrix/runs")
+            run("matrix", verb, sheet, "--runs", folder / "runs")
         place = ["--key", "virtual", "--data-dir", folder / "matrix", "--practice", folder / "practice"]
         record = run("matrix", "run", "--tester", "schemas", *place).get("file")
         if record:

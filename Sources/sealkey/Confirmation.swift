@@ -23,8 +23,7 @@ enum Confirmation {
     do {
       let terminal = try Terminal()
       let hint = isAnsweredByYes ? " (--yes answers this.)" : ""
-      terminal.write(lines.joined(separator: "\n") + "\(hint)\n> ")
-      answer = try terminal.line(limit: 64, hidden: false)
+      answer = try terminal.ask(lines.joined(separator: "\n") + "\(hint)\n> ", limit: 64, hidden: false)
     } catch {
       guard error == .absent else { throw .notConfirmed }
       // Whoever reads the words elsewhere must know what would have been asked.

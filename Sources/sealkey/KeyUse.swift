@@ -218,8 +218,8 @@ extension Invocation {
 enum VirtualTouchPrompt {
   static let ask: @Sendable (TouchControl.PendingTouch) -> Void = { pending in
     guard let terminal = try? Terminal() else { return pending.refuse() }
-    terminal.write("The virtual key waits. Press Enter to touch it, or n and Enter to refuse: ")
-    guard let answer = try? terminal.line(limit: 8, hidden: false),
+    let question = "The virtual key waits. Press Enter to touch it, or n and Enter to refuse: "
+    guard let answer = try? terminal.ask(question, limit: 8, hidden: false),
       !answer.isEqual(to: SecretBytes(Array("n".utf8)))
     else { return pending.refuse() }
     pending.approve()

@@ -37,8 +37,7 @@ enum PassphraseEntry {
   private static func ask(_ question: String) throws -> SecretBytes {
     do {
       let terminal = try Terminal()
-      terminal.write(question)
-      let word = try terminal.line(limit: limit, hidden: true)
+      let word = try terminal.ask(question, limit: limit, hidden: true)
       guard word.count > 0 else { throw PassphraseError.empty }
       return word
     } catch TerminalError.interrupted { throw CancellationError() } catch TerminalError.ended {

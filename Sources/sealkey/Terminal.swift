@@ -31,14 +31,11 @@ struct Terminal: ~Copyable {
     } catch { return false }
   }
 
-  func write(_ text: String) {
-    Console.write(descriptor, Array(TerminalText(descriptor: descriptor).shown(text).utf8))
-  }
-
-  /// One line, at most `limit` bytes of it and without its end, into locked memory. What was typed ahead was not meant as an
-  /// answer and is dropped. Hidden: not shown, and the terminal is as before afterwards, whatever happens.
+  /// Puts a question, and takes one line, at most `limit` bytes of it and without its end, into locked memory. What was
+  /// typed ahead was not meant as an answer and is dropped; what is typed once the question can be read is not. Hidden: not
+  /// shown, and the terminal is as before afterwards, whatever happens.
   /// - Throws: ``TerminalError``.
-  func line(limit: Int, hidden: Bool) throws(TerminalError) -> SecretBytes {
+  func ask(_ question: String, limit: Int, hidden: Bool) throws(TerminalError) -> SecretBytes {
     var before = termios()
     guard tcgetattr(descriptor, &before) == 0 else { throw .absent }
     var now = before
@@ -53,6 +50,8 @@ struct Terminal: ~Copyable {
       tcsetattr(descriptor, TCSAFLUSH, &before)
       hiddenTerminal.store(-1, ordering: .sequentiallyConsistent)
     }
+    // Only now: nobody who answers at once is seen or not heard.
+    Console.write(descriptor, Array(TerminalText(descriptor: descriptor).shown(question).utf8))
     var total = 0
     var failure: TerminalError?
     var line = SecretBytes(count: limit) { room in

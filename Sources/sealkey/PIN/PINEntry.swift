@@ -120,8 +120,8 @@ enum PINEntry {
   private static func terminal(_ lines: [String?]) throws -> SecretBytes {
     do {
       let terminal = try Terminal()
-      terminal.write(lines.compactMap { $0 }.joined(separator: "\n"))
-      let pin = try terminal.line(limit: limit, hidden: true)
+      let question = lines.compactMap { $0 }.joined(separator: "\n")
+      let pin = try terminal.ask(question, limit: limit, hidden: true)
       guard pin.count > 0 else { throw PINEntryError.empty }
       return pin
     } catch TerminalError.absent { throw SecurityKeyError.pinRequired } catch TerminalError.interrupted {
