@@ -96,6 +96,26 @@ import WebAuthnCore
     #expect(steps.first?["reason"]?.string == "timedOut", "\(run.json)")
   }
 
+  @Test("a key says ten times a second that it waits; the person is told once for each touch")
+  func oneCallForATouch() throws {
+    let temporary = try TemporaryFolder()
+    let folder = temporary.path
+    let run = try Program.run(
+      Program.sealkey,
+      [
+        "matrix", "run", "--key", "virtual", "--data-dir", folder, "--practice", folder, "--virtual-touch", "400",
+      ])
+    #expect(run.code == 0, "\(run.err)")
+    var calls = 0
+    var all = 0
+    for line in run.err.split(separator: "\n") {
+      calls = line.hasPrefix("  Touch the key now.") ? calls + 1 : 0
+      all += min(calls, 1)
+      #expect(calls < 2, "called twice in a row")
+    }
+    #expect(all >= 8, "\(run.err)")
+  }
+
   @Test("outside a checkout: which file is wanted, and how it is named", arguments: ["fill", "check", "report"])
   func outside(word: String) throws {
     let temporary = try TemporaryFolder()

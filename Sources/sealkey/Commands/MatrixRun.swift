@@ -2,6 +2,7 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+import CTAPWire
 import CryptoCore
 import InteropMatrix
 import SealCeremonies
@@ -92,13 +93,25 @@ extension MatrixVerb {
     save: @escaping @Sendable (RunRecord) throws -> Void
   ) -> MatrixRunner {
     let invocation = invocation
+    let asked = Locked<KeyEvent?>(nil)
     return MatrixRunner(
       place, pin: invocation.rememberedPIN(), refusedPINs: invocation.refusedPINs, timings: invocation.timings,
-      options: options, tool: "sealkey \(CommandLineTool.version)", progress: { Self.say($0, invocation) }, save: save
-    )
+      options: options, tool: "sealkey \(CommandLineTool.version)", progress: { Self.say($0, asked, invocation) },
+      save: save)
   }
 
-  private static func say(_ progress: MatrixRunner.Progress, _ invocation: Invocation) {
+  /// - Parameter asked: what the key waits for and the person was told. A key says so ten times a second.
+  private static func say(_ progress: MatrixRunner.Progress, _ asked: Locked<KeyEvent?>, _ invocation: Invocation) {
+    switch progress {
+    case .key(.processing): return
+    case .key(let event):
+      let isTold = asked.withLock { last in
+        defer { last = event }
+        return last == event
+      }
+      if isTold { return }
+    default: asked.withLock { $0 = nil }
+    }
     switch progress {
     case .began(let step, let number, let total):
       invocation.say("\(number) of \(total): \(step.title)")
