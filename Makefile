@@ -94,6 +94,7 @@ kernel: build
 terminal: build
 	@Tools/install-packages.sh integration
 	@Tests/Integration/terminal.sh
+	@Tests/Integration/everycommand.sh
 
 debian13:
 	@command -v debootstrap >/dev/null || apt-get install -y -q --no-install-recommends debootstrap
