@@ -125,7 +125,8 @@ struct Invocation: Sendable {
     var isOut = !options.has("out")
     if let path = options["out"] {
       do {
-        try AtomicFile.write(bytes, to: path)
+        // Somebody may have made a file of that name while the key waited.
+        try AtomicFile.write(bytes, to: path, replacing: options.has("replace"))
         json.append(("file", .string(path)))
         say("Wrote \(path).")
       } catch {

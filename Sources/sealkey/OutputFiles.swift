@@ -17,7 +17,9 @@ enum OutputFiles {
     var taken: [(option: String, path: String)] = others.compactMap { name in options[name].map { (name, $0) } }
     for name in outputs {
       guard let path = options[name] else { continue }
-      if let other = taken.first(where: { $0.path == path && !(name == "into" && $0.option == "capsule") }) {
+      if let other = taken.first(where: {
+        isSameFile($0.path, path) && !(name == "into" && $0.option == "capsule")
+      }) {
         if outputs.contains(other.option) { throw UsageError.conflict(other.option, name) }
         throw UsageError.badValue(
           option: "--\(name)", value: path, wanted: "a file of its own, and --\(other.option) names the same")
@@ -25,11 +27,37 @@ enum OutputFiles {
       taken.append((name, path))
       try AtomicFile.checkCanReplace(path)
       // What has not been published yet may be nowhere else. The capsule that was read is in what replaces it.
-      let isRead = name == "into" && options["capsule"] == path
+      let isRead = name == "into" && isCapsuleThatIsRead(path, options)
       if access(path, F_OK) == 0, !isRead, !options.has("replace") { throw OutputExists(path: path) }
       // Private halves are never written over: nothing brings them back.
       if beginsWithPrivateHalves(path) { throw FileError.exists(path: path) }
     }
+  }
+
+  /// Whether what `--into` names is the capsule that was read.
+  static func isCapsuleThatIsRead(_ into: String, _ options: ParsedOptions) -> Bool {
+    options["capsule"].map { isSameFile($0, into) } ?? false
+  }
+
+  /// Whether two paths lead to one file, there already or not, however they are spelt.
+  static func isSameFile(_ a: String, _ b: String) -> Bool {
+    a == b || !places(a).isDisjoint(with: places(b))
+  }
+
+  /// Where a path leads: the name in its folder, and what a link of that name stands for.
+  private static func places(_ path: String) -> Set<String> {
+    func resolved(_ path: String) -> String? {
+      guard let real = realpath(path, nil) else { return nil }
+      defer { free(real) }
+      return String(cString: real)
+    }
+    let trimmed = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    let parts = trimmed.split(separator: "/", omittingEmptySubsequences: false)
+    let folder = parts.count > 1 ? parts.dropLast().joined(separator: "/") : "."
+    var found: Set<String> = [path]
+    if let folder = resolved(folder.isEmpty ? "/" : folder) { found.insert("\(folder)/\(parts.last ?? "")") }
+    if let whole = resolved(path) { found.insert(whole) }
+    return found
   }
 
   /// Told by how the file begins; nothing secret is read.

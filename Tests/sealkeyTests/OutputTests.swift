@@ -149,4 +149,39 @@ import WebAuthnCore
       ["register", "--name", "Eve", "--endorse", "--device", "\(folder.path)/wrong"] + data)
     #expect(early.error != nil && touches.withLock { $0 } == 2)
   }
+
+  /// However it is spelt: through a folder, a link to it, or a link of its own.
+  @Test func oneFileUnderTwoNames() throws {
+    let folder = try TemporaryFolder()
+    let here = folder.path
+    _ = try Program.run("sh", ["-c", "mkdir '\(here)/real' && ln -s real '\(here)/link'"])
+    let register = ["register", "--name", "A", "--endorse", "--key", "virtual", "--data-dir", "\(here)/data"]
+    for (device, out) in [
+      ("\(here)/./a", "\(here)/a"), ("\(here)/real/a", "\(here)/link/a"),
+      ("\(here)/real/../a", "\(here)/a"),
+    ] {
+      let refused = try Sealkey.run(register + ["--device", device, "--out", out])
+      #expect(refused.error == "badValue" && refused.code == 2, "\(device) \(out): \(refused.json)")
+      #expect(!refused.err.contains("Touch"))
+      #expect(try !Sealkey.exists(out))
+    }
+  }
+
+  @Test("a file that appears while the key waits stays, and so does the result")
+  func aFileThatAppears() throws {
+    let folder = try TemporaryFolder()
+    let run = try Program.run(
+      "sh",
+      [
+        "-c",
+        """
+        cd '\(folder.path)' && { sleep 1; echo precious >ada.json; } & cd '\(folder.path)' &&
+        '\(Program.sealkey)' register --name Ada --out ada.json --key virtual --data-dir data --virtual-touch 4000 --json; echo $?; wait
+        """,
+      ])
+    #expect(run.out.contains("\"publicKeyHex\"") || run.out.contains("\"artefact\""), "\(run.out) \(run.err)")
+    #expect(run.err.contains("NOT written") && run.err.contains("[fileExists]"), "\(run.err)")
+    #expect(run.out.hasSuffix("\n7\n"))
+    #expect(try Sealkey.text("\(folder.path)/ada.json") == "precious\n")
+  }
 }

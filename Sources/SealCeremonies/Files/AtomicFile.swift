@@ -158,6 +158,11 @@ public enum AtomicFile {
         if rename(temporary, path) != 0 { failure = errno }
       } else {
         if link(temporary, path) != 0 { failure = errno }
+        if let code = failure, [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(code) {
+          // A memory stick's file system has no second names: the name is taken first, and then what it stands for.
+          let taken = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+          failure = taken < 0 || close(taken) != 0 || rename(temporary, path) != 0 ? errno : nil
+        }
         unlink(temporary)
       }
     }

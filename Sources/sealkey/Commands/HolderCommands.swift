@@ -159,7 +159,8 @@ enum HolderVerb {
   private static func put(_ capsule: Capsule, _ facts: inout [(String, JSONValue?)], _ invocation: Invocation) {
     guard let into = invocation.options["into"] else { return }
     do throws(FileError) {
-      try AtomicFile.write(capsule.encoded(), to: into)
+      let replaces = invocation.options.has("replace") || OutputFiles.isCapsuleThatIsRead(into, invocation.options)
+      try AtomicFile.write(capsule.encoded(), to: into, replacing: replaces)
       facts.append(("into", .string(into)))
       invocation.say("Wrote \(into).")
     } catch { invocation.losses.add("the record with the new entry", error) }

@@ -102,7 +102,8 @@ extension Command {
     var isWritten = false
     if let path {
       do throws(FileError) {
-        try AtomicFile.write(handshake.encoded(pretty: true), to: path)
+        try AtomicFile.write(
+          handshake.encoded(pretty: true), to: path, replacing: invocation.options.has("replace"))
         invocation.say("Wrote \(path).")
         isWritten = true
       } catch { invocation.losses.add("the handshake, which --json shows", error) }
