@@ -41,6 +41,7 @@ import WebAuthnCore
       $0.otherMembers = [.init("later", .int(1))]
     }
     #expect(uncovered(found) == ["identities", "exportedBy, exportedAtEpoch, stateAtExport", "later"])
+    #expect(found.checks.contains { $0.name == "contentDiffers" && $0.explanation.contains("none of it") })
     found = try await report { $0.contentBlobs["another"] = $0.contentBlobs.removeValue(forKey: id) }
     #expect(
       found.checks.contains { $0.name == "contentDiffers" } && !found.checks.contains { $0.name == "contentNames" })

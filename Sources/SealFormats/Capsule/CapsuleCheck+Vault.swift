@@ -22,7 +22,15 @@ extension CapsuleCheck {
       if let table = try? KeyTable(parsing: capsule.tableBlobs[id] ?? []), table.tableID == id { continue }
       soft("badTable", subject, "The key table does not read as one.")
     }
-    guard !capsule.contentBlobs.isEmpty else { return }
+    if capsule.contentBlobs.isEmpty {
+      // Nothing is listed by the hash of no name.
+      if let statement, statement.blobCommitment != SHA256.hash([]) {
+        report.add(
+          .note, "contentDiffers", "content",
+          "The owner listed content, and the file holds none of it: it may have been left out on the way.")
+      }
+      return
+    }
     let names = capsule.contentBlobs.keys.sorted(by: utf8Order).joined(separator: "\n")
     if let statement, SHA256.hash(Array(names.utf8)) == statement.blobCommitment {
       report.add(
