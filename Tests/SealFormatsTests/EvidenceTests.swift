@@ -92,6 +92,52 @@ import WebAuthnCore
     }
   }
 
+  /// Whoever names people asks whether one of them made the file: a file of every kind that is another's is bad, whether
+  /// the other is known here or comes with the file alone.
+  @Test func whatNobodyNamedMade() throws {
+    let eve = try TestPerson("Eve")
+    let nobodyElse = [eve.hash: try eve.record()]
+    var everybody = nobodyElse
+    for person in [ann, ben] { everybody[person.hash] = try person.record() }
+    func names(_ artefact: Artefact, _ directory: [String: DirectoryRecord], _ named: Set<String>?) throws -> [String] {
+      try artefact.verify(VerificationContext(directory: directory, namedSigners: named)).failures.map(\.name)
+    }
+    for one in try people.all() {
+      let kind = one.artefact.kind
+      // The signers' own, with or without others; and nobody named.
+      for named in [nil, [ann.hash], [ann.hash, eve.hash], kind == .receipt ? [ben.hash] : nil] as [Set<String>?] {
+        #expect(try names(one.artefact, everybody, named).isEmpty, "\(kind.rawValue)")
+      }
+      #expect(try names(one.artefact, everybody, [eve.hash]) == ["signerNotNamed"], "\(kind.rawValue)")
+      if kind != .receipt {
+        // Nor is it enough to have been there.
+        #expect(try names(one.artefact, everybody, [ben.hash]) == ["signerNotNamed"], "\(kind.rawValue)")
+      }
+      // These two name people whose keys they do not bring.
+      let unknown =
+        kind == .forgeHandshake
+        ? ["identityMissing"]
+        : kind == .receipt
+          ? ["identityMissing", "identityMissing", "identityMissing", "signerNotNamed"] : ["signerNotNamed"]
+      #expect(try names(one.artefact, nobodyElse, [eve.hash]) == unknown, "\(kind.rawValue)")
+      // Seal's own JSON alone.
+      let bare = try names(try Artefact(parsing: one.artefact.seal), everybody, [eve.hash])
+      let mute: [ArtefactKind: String] = [
+        .assertion: "statementMissing", .backup: "identityMissing", .friendship: "identityMissing",
+        .friendshipAttestation: "identityMissing",
+      ]
+      #expect(bare == [mute[kind] ?? "signerNotNamed"], "\(kind.rawValue)")
+    }
+    // A key and a challenge that the person gave are of one person, and the named is another.
+    let tap = Statement.custodyConfirm(estateID: "S1", epoch: 1, recordHeadDigest: [])
+    var context = VerificationContext(
+      directory: nobodyElse, rootPublicKey: ann.root.publicKey, challenge: try tap.commitment().digest)
+    let assertion = Artefact(.assertion, try ann.root.tap(tap), isSimulated: false)
+    #expect(try assertion.verify(context).isGood)
+    context.namedSigners = [eve.hash]
+    #expect(try assertion.verify(context).failures.map(\.name) == ["signerNotNamed"])
+  }
+
   /// The credential ID beside a signature is covered by nothing: it must be the signer's, and a wrong one does not take
   /// away what is signed.
   @Test func credentialIDsBesideSignatures() throws {

@@ -77,6 +77,34 @@ import WebAuthnCore
     #expect(names == ["signatureDoesNotMatch"])
   }
 
+  /// Whoever names people asks about their estate: one of somebody else's is bad, unless its owner is pinned.
+  @Test func anEstateOfSomebodyElse() throws {
+    let folder = try TemporaryFolder()
+    let (file, people) = ("\(folder.path)/e.capsule", "\(folder.path)/p")
+    let data = ["--data-dir", "\(folder.path)/data"]
+    let made = try Sealkey.run(["demo", "--capsule", file, "--stage", "sealed", "--people", people])
+    #expect(made.code == 0, "\(made.err)")
+    func named(_ who: String) -> [String] { ["--identity", "\(people)/\(who)/identity.json"] }
+    for verb in [["capsule", "verify"], ["capsule", "show"], ["verify"]] {
+      #expect(try Sealkey.run(verb + [file] + data).code == 0, "\(verb)")
+      #expect(try Sealkey.run(verb + [file] + named("karin") + data).code == 1, "\(verb)")
+      #expect(try Sealkey.run(verb + [file] + named("ada") + data).code == 0, "\(verb)")
+      #expect(try Sealkey.run(verb + [file] + named("karin") + named("ada") + data).code == 0, "\(verb)")
+      // Her backups and revocations may count, where the owner is pinned.
+      #expect(
+        try Sealkey.run(verb + [file] + named("karin") + ["--data-dir", "\(people)/david"]).code == 0, "\(verb)")
+    }
+    let checked = try Sealkey.run(["capsule", "verify", file] + named("karin") + data)
+    #expect(try Sealkey.failures(checked) == ["ownerIsSomebodyElse"])
+    let merge = ["capsule", "merge", file, file, "--out", "\(folder.path)/both"]
+    #expect(try Sealkey.failures(Sealkey.run(merge + named("karin") + data)) == ["ownerIsSomebodyElse"])
+    let key = try #require(
+      try JSONReader.parse(Array(Sealkey.text("\(people)/ada/identity.json").utf8))["evidence"]?["rootPublicKeyHex"]?
+        .string)
+    let given = ["--owner-key", key] + named("karin") + data
+    #expect(try Sealkey.run(["capsule", "verify", file] + given).code == 0)
+  }
+
   @Test func mergingUnites() throws {
     let folder = try TemporaryFolder()
     let (file, other, out) = ("\(folder.path)/e", "\(folder.path)/o", "\(folder.path)/both")

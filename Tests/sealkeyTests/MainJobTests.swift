@@ -28,6 +28,29 @@ import WebAuthnCore
     }
   }
 
+  /// What somebody else made is not good for the one who was named.
+  @Test func filesOfSomebodyElseAreBad() throws {
+    let (mine, other) = (try TemporaryFolder(), try TemporaryFolder())
+    for folder in [mine, other] {
+      #expect(try Program.run(Program.sealkey, ["demo", "--dir", folder.path]).code == 0)
+    }
+    let data = ["--data-dir", "\(mine.path)/data"]
+    let named = ["--identity", "\(mine.path)/identity.json"]
+    for name in ["identity", "endorsement", "tap"] {
+      let file = ["verify", "\(other.path)/\(name).json"]
+      #expect(try Sealkey.run(file + data).code == 0)
+      let checked = try Sealkey.run(file + named + data)
+      #expect(checked.code == 1 && checked.json["ok"]?.bool == false, "\(checked.json)")
+      #expect(try Sealkey.failures(checked) == ["signerNotNamed"], "\(name)")
+      #expect(try Sealkey.run(file + named + ["--identity", "\(other.path)/identity.json"] + data).code == 0)
+    }
+    // It is no better when the other is known on this computer.
+    #expect(try Sealkey.run(["directory", "import", "\(other.path)/identity.json"] + data).code == 0)
+    let known = try Sealkey.run(["verify", "\(other.path)/tap.json"] + named + data)
+    #expect(known.code == 1)
+    #expect(try Sealkey.failures(known) == ["signerNotNamed"])
+  }
+
   /// Register, endorse and tap as separate runs, so that the key's state file carries from one to the next.
   @Test func stepsByHand() throws {
     let folder = try TemporaryFolder()

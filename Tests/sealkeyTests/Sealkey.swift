@@ -25,6 +25,11 @@ enum Sealkey {
     return Run(code: result.code, json: json, err: result.err)
   }
 
+  /// The names of the bad checks of a file.
+  static func failures(_ run: Run) throws -> [String] {
+    try #require(run.json["checks"]?.array).filter { $0["outcome"]?.string == "bad" }.compactMap { $0["name"]?.string }
+  }
+
   /// A file's text.
   static func text(_ path: String) throws -> String { try Program.run("cat", [path]).out }
 

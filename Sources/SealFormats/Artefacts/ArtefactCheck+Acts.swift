@@ -92,7 +92,8 @@ extension ArtefactCheck {
     compare(
       Signed(
         rootPublicKey: receiver?.rootKey.rawRepresentation, rootHash: receipt.terms.receiverHash,
-        credentialID: receipt.receiverAssertion.credentialID, statements: [.receipt(receipt.terms)]), "receipt")
+        credentialID: receipt.receiverAssertion.credentialID, statements: [.receipt(receipt.terms)],
+        cosignerHash: receipt.terms.giverHash), "receipt")
   }
 
   mutating func event() throws(FormatError) {

@@ -9,6 +9,9 @@ import WebAuthnCore
 public struct VerificationContext: Sendable {
   /// Identity records known here, by root hash: pinned, imported, or given.
   public var directory: [String: DirectoryRecord]
+  /// Root hashes of those of whom the person asks whether one of them made the file; nil when nobody was named. A file
+  /// that is another's is bad then, whether the other is known here or not.
+  public var namedSigners: Set<String>?
   /// A root key that the person gave, 64 bytes. It is the one that counts, and nothing may contradict it.
   public var rootPublicKey: [UInt8]?
   /// The root hash of the person that the file is about, where the file cannot say (a friendship's phone owner, a
@@ -24,9 +27,10 @@ public struct VerificationContext: Sendable {
   /// Nothing is known.
   public init(
     directory: [String: DirectoryRecord] = [:], rootPublicKey: [UInt8]? = nil, rootHash: String? = nil,
-    challenge: [UInt8]? = nil, origins: Set<String>? = nil
+    challenge: [UInt8]? = nil, origins: Set<String>? = nil, namedSigners: Set<String>? = nil
   ) {
     self.directory = directory
+    self.namedSigners = namedSigners
     self.rootPublicKey = rootPublicKey
     self.rootHash = rootHash
     self.challenge = challenge
@@ -109,6 +113,15 @@ struct ArtefactCheck {
   private mutating func demandKnown(_ known: [UInt8], is key: [UInt8], _ subject: String) {
     guard known != key else { return }
     report.add(.bad, "publicKeyChanged", subject, "The root key is not the one that is known on this computer.")
+  }
+
+  /// Where the person named people, one of them must have made the file. Those of them that did were checked under
+  /// their own record's key: whoever is named is in the directory.
+  mutating func demandNamed(_ signed: Signed, _ subject: String) {
+    guard let named = context.namedSigners, named.isDisjoint(with: signed.signers) else { return }
+    report.add(
+      .bad, "signerNotNamed", subject,
+      "Nobody named with --identity made this. Give the identity of whoever did.")
   }
 
   /// Checks a tap, and what stands beside it.

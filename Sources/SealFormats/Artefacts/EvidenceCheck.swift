@@ -70,6 +70,11 @@ extension ArtefactCheck {
     var credentialID: [UInt8]?
     /// Everything that is signed in it.
     var statements: [Statement]
+    /// Another root that signed it too: the giver of a receipt.
+    var cosignerHash: String?
+
+    /// Every root that signed it.
+    var signers: Set<String> { Set([rootHash, cosignerHash].compactMap { $0 }) }
 
     static func statements(endorsements: [DeviceEndorsement]) -> [Statement] {
       endorsements.flatMap { [$0.statement(isV2: false), $0.statement(isV2: true)] }
@@ -85,8 +90,10 @@ extension ArtefactCheck {
     }
   }
 
-  /// Every member of the evidence that can be told from the Seal part must say the same.
+  /// One of those that the person named must have signed it, and every member of the evidence that can be told from the
+  /// Seal part must say the same.
   mutating func compare(_ signed: Signed, _ subject: String) {
+    demandNamed(signed, subject)
     guard let evidence else { return }
     if let key = evidence.rootPublicKey, let held = signed.rootPublicKey, key != held {
       report.add(EvidenceFault.rootKeyDiffers, subject)

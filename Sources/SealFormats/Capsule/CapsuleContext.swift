@@ -10,6 +10,8 @@ public struct CapsuleContext: Sendable {
   public var isStrict: Bool
   /// Root keys pinned here, 64 bytes, by root hash.
   public var pins: [String: [UInt8]]
+  /// The person said whom they trust, so the owner must be one of the pinned: an estate of anybody else's is bad.
+  public var demandsPinnedOwner = false
   /// Directory records known here, by root hash: their backups and revocations count.
   public var directory: [String: DirectoryRecord]
   /// Events of this estate that were admitted here before. They stay, and a capsule that lacks one is reported.

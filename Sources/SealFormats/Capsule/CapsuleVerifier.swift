@@ -108,7 +108,11 @@ struct CapsuleCheck {
         report.append(verified.report)
         identities[hash] = verified
       } catch { report.add(error, subject, "The root key:") }
-      if hash == capsule.ownerHash, pinned == nil {
+      if hash == capsule.ownerHash, pinned == nil, context.demandsPinnedOwner {
+        report.add(
+          .bad, "ownerIsSomebodyElse", subject,
+          "The owner is nobody named with --identity, and not pinned here. Give the identity of the owner.")
+      } else if hash == capsule.ownerHash, pinned == nil {
         report.add(
           .warning, "ownerNotPinned", subject,
           "The owner's root key is not pinned here, so this file alone does not show whose estate it is.")

@@ -43,13 +43,20 @@ extension Command {
 
 /// What can be done with a capsule.
 enum CapsuleVerb {
+  /// Here --identity says whose estate it may be; for an act of a key holder's it says who acts.
+  private static func reading(of capsule: Capsule, _ invocation: Invocation) async throws -> EstateReading {
+    try await invocation.reading(of: capsule, remembering: .whenPossible) {
+      $0.demandsPinnedOwner = invocation.options.has("identity")
+    }
+  }
+
   static func verify(_ file: String, _ invocation: Invocation) async throws -> Outcome {
-    let reading = try await invocation.reading(of: try invocation.capsule(file), remembering: .whenPossible)
+    let reading = try await reading(of: try invocation.capsule(file), invocation)
     return verdict(file, reading.capsule, reading.verification, reading.verification.report)
   }
 
   static func show(_ file: String, _ invocation: Invocation) async throws -> Outcome {
-    let reading = try await invocation.reading(of: try invocation.capsule(file), remembering: .whenPossible)
+    let reading = try await reading(of: try invocation.capsule(file), invocation)
     let explained = EstateExplanation(
       reading.capsule, reading.verification, reading.context,
       firstSeen: reading.isFirstMeeting ? nil : reading.firstSeen)
@@ -64,7 +71,7 @@ enum CapsuleVerb {
     var given = try invocation.capsuleContext(capsules[0])
     given.directory.merge(invocation.knownPeople().records) { mine, _ in mine }
     let merge = try CapsuleMerge(capsules, context: given)
-    let reading = try await invocation.reading(of: merge.capsule, remembering: .whenPossible)
+    let reading = try await reading(of: merge.capsule, invocation)
     // What this computer has seen of the estate belongs to the union.
     let capsule = merge.capsule.united(with: reading.verification)
     let verified = await CapsuleVerifier(reading.context).verify(capsule)

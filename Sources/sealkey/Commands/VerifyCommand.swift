@@ -39,6 +39,7 @@ extension Command {
     for file in invocation.options.values["identity"] ?? [] {
       let (record, _) = try invocation.record(file)
       context.directory[record.rootHash] = record
+      context.namedSigners = (context.namedSigners ?? []).union([record.rootHash])
     }
     let report = try artefact.verify(context)
     var lines = report.lines
