@@ -132,6 +132,15 @@ import WebAuthnCore
     dead.tombstone = TombstoneProof(nonce: nonce, assertion: signed.assertion)
     #expect(try people.take(dead) == .deleted)
     #expect(throws: StoreError.identityDeleted(name: "Ada")) { _ = try people.take(ada.record) }
+    #expect(throws: StoreError.identityDeleted(name: "Ada")) { try people.checkNotDeleted(dead.rootHash) }
+    #expect(people.hasDeleteMarker(dead.rootHash))
+    // A record that only says so of itself is no marker.
+    var unproven = KnownPeople()
+    try unproven.checkNotDeleted(dead.rootHash)
+    var said = dead
+    said.tombstone = nil
+    _ = try unproven.take(said)
+    #expect(!unproven.hasDeleteMarker(dead.rootHash))
     #expect(people.live.isEmpty && people.credentialIDs.isEmpty)
     let read = try KnownPeople(parsing: people.encoded(), path: "x")
     #expect(read.records[dead.rootHash]?.tombstone == dead.tombstone)

@@ -159,6 +159,58 @@ import WebAuthnCore
     #expect(try Sealkey.run(["tap", "--into", "x"]).error == "missingOption")
   }
 
+  /// Whoever deleted their identity says nothing more with it, and is not asked to touch anything.
+  @Test func aDeletedKeyHolderIsRefusedBeforeTheTouch() throws {
+    let estate = try Estate("open")
+    func run(_ arguments: [String]) throws -> Sealkey.Run { try Sealkey.run(arguments + estate.data("karin")) }
+    let name = "Karin (simulated)"
+    let file = estate.path("p/karin/identity.json")
+    let seen = try estate.seen()
+    #expect(try run(["delete", "--identity", name, "--yes", "--out", estate.path("x")]).code == 0)
+    let bare = ["--identity", file, "--estate", "E", "--epoch", "1", "--head", ""]
+    for arguments in [
+      ["tap", "--capsule", estate.file] + seen, ["confirm", "--capsule", estate.file],
+      ["tap", "--capsule", estate.file, "--identity", file] + seen,
+      ["tap", "--claim", "C"] + bare, ["confirm"] + bare,
+      ["endorse", "--identity", file, "--device", estate.path("new.device")],
+      ["backup", "add", "--identity", name, "--label", "spare", "--new-key", "virtual:protocol2"],
+      ["backup", "revoke", "--identity", name, "--label", "spare"],
+      ["revoke-device", "--identity", name, "--device", "laptop"],
+    ] {
+      let refused = try run(arguments)
+      #expect(refused.error == "identityDeleted", "\(arguments) \(refused.json)")
+      #expect(refused.code == 6)
+      #expect(!refused.err.contains("ouch the key"), "\(arguments) \(refused.err)")
+    }
+    #expect(try !Sealkey.exists(estate.path("new.device")))
+    // A store in which nobody else is known, so that no key could be anybody's.
+    let alone = ["--key", "virtual", "--data-dir", estate.path("alone")]
+    #expect(try Sealkey.run(["directory", "import", file] + alone).code == 0)
+    #expect(try Sealkey.run(["directory", "import", estate.path("x")] + alone).code == 0)
+    for words in [[], ["--passkey"]] {
+      let refused = try Sealkey.run(["sign-in"] + words + alone)
+      #expect(refused.error == "identityDeleted", "\(refused.json)")
+      #expect(!refused.err.contains("ouch"), "\(refused.err)")
+    }
+  }
+
+  /// That the owner's identity is gone speaks for the tap or against it; a person is told and decides.
+  @Test func thatTheOwnerIsDeletedIsSaidBeforeTheQuestion() throws {
+    let estate = try Estate("open")
+    let sentence = "Ada (simulated)'s identity is known here as deleted"
+    let tap = ["tap", "--capsule", estate.file] + estate.data("karin")
+    #expect(try !Sealkey.run(tap).err.contains(sentence))
+    let gone = try Sealkey.run(
+      ["delete", "--identity", "Ada (simulated)", "--yes", "--out", estate.path("x")] + estate.data("ada"))
+    #expect(gone.code == 0, "\(gone.json)\(gone.err)")
+    #expect(try Sealkey.run(["directory", "import", estate.path("x")] + estate.data("karin")).code == 0)
+    let asked = try Sealkey.run(tap)
+    #expect(asked.error == "nobodyToAsk")
+    #expect(asked.err.contains(sentence), "\(asked.err)")
+    let tapped = try Sealkey.run(tap + estate.seen())
+    #expect(tapped.code == 0, "\(tapped.json)")
+  }
+
   @Test(arguments: [("sealed", "noClaim"), ("claimed", "notOpen")])
   func closedStages(_ stage: String, _ name: String) throws {
     let estate = try Estate(stage)

@@ -73,6 +73,22 @@ public struct KnownPeople: Sendable {
     }
   }
 
+  /// Whether a delete marker by somebody's own root is known here. A record that only says so of itself is not one.
+  public func hasDeleteMarker(_ rootHash: String) -> Bool {
+    guard let record = records[rootHash], record.tier == Tier.deleted.rawValue, let marker = record.tombstone else {
+      return false
+    }
+    return marker.verify(rootHash: rootHash, publicKey: pins[rootHash]?.publicKey ?? record.publicKey).isGood
+  }
+
+  /// Refuses an act of an identity that is deleted, before a key is touched for it. The store would refuse what comes of
+  /// it.
+  /// - Throws: ``StoreError/identityDeleted(name:)``.
+  public func checkNotDeleted(_ rootHash: String) throws(StoreError) {
+    guard let record = records[rootHash], record.tier == Tier.deleted.rawValue else { return }
+    throw .identityDeleted(name: record.displayName)
+  }
+
   /// A record by root hash, the beginning of one (8 characters at least), or display name.
   /// - Throws: ``StoreError``: `identityNotFound`, `ambiguousName`.
   public func record(_ text: String) throws(StoreError) -> DirectoryRecord {

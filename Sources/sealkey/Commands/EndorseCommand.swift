@@ -21,6 +21,7 @@ extension Command {
   ) { invocation in
     try invocation.noOperands()
     let (record, simulated) = try invocation.record(try invocation.required("identity"))
+    try invocation.knownPeople().checkNotDeleted(record.rootHash)
     let time = SealDate(epoch: invocation.now)
     let halves: PublicHalves
     if let key = try invocation.hex("device-public-key", count: 65) {

@@ -55,7 +55,8 @@ enum HolderVerb {
   static func bare(
     _ statement: Statement, _ record: DirectoryRecord, _ simulated: Bool, _ meaning: String, _ invocation: Invocation
   ) async throws -> Outcome {
-    try await invocation.withKey(touches: 1) { _, session in
+    try refuseDeleted(record, among: invocation.knownPeople())
+    return try await invocation.withKey(touches: 1) { _, session in
       invocation.say(meaning)
       let signed = try await Ceremony(
         key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred
@@ -65,6 +66,12 @@ enum HolderVerb {
         ["Done.", "A phone with Seal must publish it before it counts."],
         [("rootHash", .string(record.rootHash)), ("statement", signed.statement.json)])
     }
+  }
+
+  /// A deleted identity has no word left. A tap or a confirmation is kept from nobody because of a marker that nobody
+  /// signed.
+  private static func refuseDeleted(_ holder: DirectoryRecord, among people: KnownPeople) throws(StoreError) {
+    if people.hasDeleteMarker(holder.rootHash) { try people.checkNotDeleted(holder.rootHash) }
   }
 
   static func run(_ invocation: Invocation, isTap: Bool) async throws -> Outcome {
@@ -86,8 +93,10 @@ enum HolderVerb {
     {
       return try handOut(kept, reading, holder, isSimulated: simulated, invocation)
     }
+    let people = try invocation.store.people()
+    try refuseDeleted(holder, among: people)
     let act = try prepare(isTap, reading, holder, device, invocation)
-    try explain(act, invocation)
+    try explain(act, among: people, invocation)
     let signed = try await invocation.withKey(touches: 1) { _, session in
       try await act.touch(
         Ceremony(key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred))

@@ -48,7 +48,7 @@ extension HolderVerb {
   }
 
   /// What the touch will say, and what the person must have made sure of.
-  static func explain(_ act: HolderAct, _ invocation: Invocation) throws {
+  static func explain(_ act: HolderAct, among people: KnownPeople, _ invocation: Invocation) throws {
     let verified = act.reading.verification
     let owner = verified.name(of: verified.ownerHash)
     let now = act.reading.context.now
@@ -76,6 +76,9 @@ extension HolderVerb {
       "Your share will be readable for \(verified.name(of: claim.claimant)), by device: "
         + suites.joined(separator: ", ") + ".",
     ]
+    if people.hasDeleteMarker(verified.ownerHash) {
+      lines.insert("\(owner)'s identity is known here as deleted, by a marker of its own root key.", at: 0)
+    }
     if suites.contains("x25519") {
       lines.append("x25519: that device, or this computer's OpenSSL, has no ML-KEM-768.")
     }

@@ -24,6 +24,9 @@ extension Command {
     let isDiscoverable = invocation.options.has("passkey")
     // Known before anybody touches anything.
     if people.records.isEmpty { throw StoreError.directoryEmpty }
+    if people.live.isEmpty {
+      throw StoreError.identityDeleted(name: people.records.values.map(\.displayName).sorted().joined(separator: ", "))
+    }
     return try await invocation.withKey(touches: 2) { _, session in
       let ceremony = invocation.ceremony(session)
       invocation.say("The first touch says who you are. It signs nothing but a random number.")
