@@ -2,6 +2,7 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+import SealCeremonies
 import SealFormats
 import WebAuthnCore
 
@@ -10,19 +11,23 @@ struct EstateExplanation {
   private let capsule: Capsule
   private let verified: CapsuleVerification
   private let context: CapsuleContext
+  private let who: PeopleNames
   /// By the times that the record states.
   private let stated: ReleaseStatus?
   /// By this computer's own times, where it has a history of the estate.
   private let seen: ReleaseStatus?
 
-  /// - Parameter firstSeen: when this computer first had each event; nil when it keeps no history.
+  /// - Parameters:
+  ///   - firstSeen: when this computer first had each event; nil when it keeps no history.
+  ///   - known: everybody who is known here, and called as they are here.
   init(
     _ capsule: Capsule, _ verified: CapsuleVerification, _ context: CapsuleContext,
-    firstSeen: [String: Int64]? = nil
+    firstSeen: [String: Int64]? = nil, known: KnownPeople = KnownPeople()
   ) {
     self.capsule = capsule
     self.verified = verified
     self.context = context
+    who = PeopleNames(verified, known: known)
     stated = EstateView(entries: verified.entries(), clamped: false).status(at: context.now)
     seen = firstSeen.flatMap {
       EstateView(entries: verified.entries(firstSeen: $0), clamped: true).status(at: context.now)
@@ -35,9 +40,9 @@ struct EstateExplanation {
     var out = ["The estate of \(who(capsule.ownerHash))"]
     if capsule.isSimulated { out.append("It was made with virtual keys, and nobody in it is real (simulated).") }
     out.append("")
-    out += people + [""] + rule + [""] + standing
+    out += people + who.differences.map { "  \($0)" } + [""] + rule + [""] + standing
     if let shown = seen ?? stated {
-      let timeline = EstateTimeline(shown, verified)
+      let timeline = EstateTimeline(shown, verified, who)
       out += ["", "Time line (UTC)"] + timeline.moments
       out += [""] + timeline.bar
     }
@@ -54,8 +59,6 @@ struct EstateExplanation {
         ? "Every check is good." : "Some checks FAILED: do not rely on this record. See: sealkey capsule verify")
     return out.map(\.printable)
   }
-
-  private func who(_ hash: String) -> String { verified.name(of: hash) }
 
   private var people: [String] {
     let owner = context.pins[capsule.ownerHash] == nil ? "root key NOT pinned here" : "root key pinned here"

@@ -8,11 +8,13 @@ import SealFormats
 struct EstateTimeline {
   private let status: ReleaseStatus
   private let verified: CapsuleVerification
+  private let who: PeopleNames
   private static let width = 64
 
-  init(_ status: ReleaseStatus, _ verified: CapsuleVerification) {
+  init(_ status: ReleaseStatus, _ verified: CapsuleVerification, _ who: PeopleNames) {
     self.status = status
     self.verified = verified
+    self.who = who
   }
 
   private var silenceEnd: Int64? {
@@ -37,13 +39,13 @@ struct EstateTimeline {
     }
     if let claim = status.claim {
       let void = status.void.map { ", which counts for nothing (\($0.rawValue))" } ?? ""
-      found.append((claim.time, "\(verified.name(of: claim.claimant)) opened the claim\(void)"))
+      found.append((claim.time, "\(who(claim.claimant)) opened the claim\(void)"))
     }
     if let timeline = status.timeline {
       found.append((timeline.warningEndsAt, "the warning ends"))
       found.append((timeline.opensAt, "the claim is open for taps"))
     }
-    for tap in status.validTaps { found.append((tap.time, "\(verified.name(of: tap.holder)) tapped")) }
+    for tap in status.validTaps { found.append((tap.time, "\(who(tap.holder)) tapped")) }
     if let release = status.release { found.append((release.releasedAt, "released")) }
     found.append((status.now, "now"))
     return found.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map {

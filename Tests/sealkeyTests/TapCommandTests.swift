@@ -211,6 +211,35 @@ import WebAuthnCore
     #expect(tapped.code == 0, "\(tapped.json)")
   }
 
+  /// Nobody signs the names in a record: somebody who renames people in a copy of it changes nothing of what is asked.
+  @Test func theNamesAreThoseOfThisComputer() throws {
+    let estate = try Estate("open")
+    let swap = "s/Ada (simulated)/Bob/; s/Ruth (simulated)/Mallory/; s/David (simulated)/Mallory/"
+    let honest = try Sealkey.run(["tap", "--capsule", estate.file] + estate.data("karin"))
+    #expect(!honest.err.contains("another name"))
+    #expect(try Program.run("sed", ["-i", swap, estate.file]).code == 0)
+    let sentence = "The record calls Ada (simulated) by another name: Bob."
+    let told = try Sealkey.run(["tap", "--capsule", estate.file] + estate.data("karin"))
+    #expect(told.error == "nobodyToAsk")
+    for words in [sentence, "The last sign of Ada (simulated) known here"] {
+      #expect(told.err.contains(words), "\(words): \(told.err)")
+    }
+    for words in ["sign of Bob", "opened by Mallory", "readable for Mallory"] {
+      #expect(!told.err.contains(words), "\(words): \(told.err)")
+    }
+    let confirmed = try Sealkey.run(["confirm", "--capsule", estate.file] + estate.data("karin"))
+    #expect(confirmed.code == 0)
+    #expect(confirmed.err.contains(sentence) && !confirmed.err.contains("sign of Bob"), "\(confirmed.err)")
+    let show = ["capsule", "show", estate.file]
+    #expect(try Sealkey.run(show + estate.data("karin")).json["ownerName"]?.string == "Ada (simulated)")
+    let shown = try Program.run(Program.sealkey, show + estate.data("karin")).out
+    #expect(shown.contains(sentence) && shown.contains("The estate of Ada (simulated)"), "\(shown)")
+    #expect(!shown.contains("Mallory opened"), "\(shown)")
+    // Whoever knows nobody has nothing but the record's names.
+    let stranger = try Sealkey.run(show + ["--key", "virtual", "--data-dir", estate.path("none")])
+    #expect(stranger.json["ownerName"]?.string == "Bob")
+  }
+
   @Test(arguments: [("sealed", "noClaim"), ("claimed", "notOpen")])
   func closedStages(_ stage: String, _ name: String) throws {
     let estate = try Estate(stage)

@@ -59,7 +59,7 @@ enum CapsuleVerb {
     let reading = try await reading(of: try invocation.capsule(file), invocation)
     let explained = EstateExplanation(
       reading.capsule, reading.verification, reading.context,
-      firstSeen: reading.isFirstMeeting ? nil : reading.firstSeen)
+      firstSeen: reading.isFirstMeeting ? nil : reading.firstSeen, known: invocation.knownPeople())
     return Outcome(
       text: explained.lines.joined(separator: "\n"), json: explained.json,
       code: reading.verification.report.isGood ? 0 : 1)

@@ -21,14 +21,14 @@ extension HolderVerb {
       }
     }
     let reading = try await read(nil)
-    let pins = try invocation.store.people().pins
-    guard pins[capsule.ownerHash] == nil, let key = reading.ownerKey else { return reading }
-    let name = reading.verification.name(of: capsule.ownerHash)
+    let people = try invocation.store.people()
+    guard people.pins[capsule.ownerHash] == nil, let key = reading.ownerKey else { return reading }
+    let names = PeopleNames(reading.verification, known: people)
     if reading.context.pins[capsule.ownerHash] == nil {
       do throws(ConfirmationError) {
         try Confirmation.ask(
           [
-            "This computer does not know the root key of the owner, \(name).",
+            "This computer does not know the root key of the owner, \(names(capsule.ownerHash)).",
             "Its fingerprint: \((try? Confirmation.fingerprint(key)) ?? "?")",
             "Compare it with what the owner told you or what your phone shows. If they are the same, type: same",
           ], word: "same", invocation, isAnsweredByYes: false)
@@ -41,8 +41,8 @@ extension HolderVerb {
     try await invocation.store.updatePeople {
       try $0.pin(
         .init(
-          rootHash: capsule.ownerHash, publicKey: key, displayName: name, origin: .confirmed,
-          pinnedAt: invocation.now))
+          rootHash: capsule.ownerHash, publicKey: key, displayName: names.asGiven(capsule.ownerHash),
+          origin: .confirmed, pinnedAt: invocation.now))
     }
     return try await read(key)
   }
@@ -50,7 +50,8 @@ extension HolderVerb {
   /// What the touch will say, and what the person must have made sure of.
   static func explain(_ act: HolderAct, among people: KnownPeople, _ invocation: Invocation) throws {
     let verified = act.reading.verification
-    let owner = verified.name(of: verified.ownerHash)
+    let name = PeopleNames(verified, known: people)
+    let owner = name(verified.ownerHash)
     let now = act.reading.context.now
     for event in verified.missing {
       invocation.say(
@@ -64,16 +65,18 @@ extension HolderVerb {
         "The last sign of \(owner) known here is \(days) days old: \(event.plainKind) of "
         + "\(UTCText.format(event.terms.occurredAtEpoch))."
     }
+    for sentence in name.differences { invocation.say(sentence) }
     guard case .tap(let claim) = act.kind else {
       invocation.say(last)
-      invocation.say("Touching the key says that \(act.holder.displayName) still has it. It releases nothing.")
+      let holder = act.holder.displayName.printable
+      invocation.say("Touching the key says that \(holder) still has it. It releases nothing.")
       return
     }
     let suites = act.outcomes.map { if case .wrapped(let suite) = $0 { suite } else { "left out" } }
     var lines = [
       last, "Anything later is invisible on this computer. Silence is not death.",
-      "The claim \(claim.id) was opened by \(verified.name(of: claim.claimant)) at \(UTCText.format(claim.time)).",
-      "Your share will be readable for \(verified.name(of: claim.claimant)), by device: "
+      "The claim \(claim.id) was opened by \(name(claim.claimant)) at \(UTCText.format(claim.time)).",
+      "Your share will be readable for \(name(claim.claimant)), by device: "
         + suites.joined(separator: ", ") + ".",
     ]
     if people.hasDeleteMarker(verified.ownerHash) {
@@ -103,7 +106,7 @@ extension HolderVerb {
     } else {
       try Confirmation.ask(lines, word: "tap", invocation, isAnsweredByYes: false)
     }
-    invocation.say("Touching the key is \(act.holder.displayName)'s word to release the estate.")
+    invocation.say("Touching the key is \(act.holder.displayName.printable)'s word to release the estate.")
   }
 }
 
