@@ -44,8 +44,12 @@ struct SweepResult: Sendable {
   let fired: Int
   /// PIN tries that are missing after the second time.
   var triesLostAtLast = 0
+  /// How many times as long the key was waited for, after a complaint that might have been the machine's.
+  var patience: Int64 = 1
   /// What is wrong with it.
   var complaints: [String] = []
+  /// Whether it ended before any deadline that a person would wait for.
+  var isInTime: Bool { elapsed < .seconds(60) * Int(Pace.factor * (patience > 6 ? 5 : 1)) }
 }
 
 enum Sweep {
@@ -190,6 +194,7 @@ enum Sweep {
     var patience: Int64 = 1
     repeat {
       result = try await run(patience)
+      result.patience = patience
       result.complaints = complaints(result)
       patience *= patience == 1 ? 6 : 5
     } while !result.complaints.isEmpty && patience <= 30
