@@ -27,6 +27,9 @@ final class Bench: Sendable {
   static let quick = KeyTimings(
     touch: Pace.milliseconds(8000), command: Pace.milliseconds(8000), drain: .milliseconds(300))
 
+  /// For a key that waits until the test itself does something, on a machine that may be busy.
+  static let patient = KeyTimings(touch: .seconds(60), command: .seconds(60), drain: .seconds(1))
+
   init(
     _ profile: ModelProfile = .virtual, touch: TouchControl.Policy = .automatic, faults: [Fault] = [],
     pin: [UInt8]? = Bench.pin, timings: KeyTimings = Bench.quick, timing: KeyTiming = KeyTiming(),

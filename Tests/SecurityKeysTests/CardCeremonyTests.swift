@@ -68,7 +68,7 @@ struct CardCeremonyTests {
 
   @Test("a U2F key that wants a fresh tap goes on after it")
   func u2fNewTap() async throws {
-    let bench = try CardBench(.u2f, touch: .never)
+    let bench = try CardBench(.u2f, touch: .never, timings: Bench.patient)
     let attention = bench.attend(taps: false)
     let task = Task { await failure { try await bench.session.makeCredential(Bench.registration()) } }
     try await eventually { bench.seen.withLock({ $0.contains(.tapAgainNeeded(reader: Desk.reader)) }) }
@@ -95,7 +95,7 @@ struct CardCeremonyTests {
 
   @Test("cancelled while it waits: the card hears it and answers the next command", arguments: [false, true])
   func cancel(byTask: Bool) async throws {
-    let bench = try CardBench(touch: .never)
+    let bench = try CardBench(touch: .never, timings: Bench.patient)
     let task = Task { await failure { try await bench.session.makeCredential(Bench.registration()) } }
     try await eventually { bench.virtual.touch.pending != nil }
     byTask ? task.cancel() : bench.key.cancel()

@@ -31,7 +31,7 @@ struct CardChoiceTests {
       return Task {
         var chosen: KeyChoice.Chosen?
         let failed = await failure {
-          chosen = try await KeyChoice.touched(among: endpoints, timings: KeyChoiceTests.patient)
+          chosen = try await KeyChoice.touched(among: endpoints, timings: Bench.patient)
         }
         await chosen?.others.value
         return (chosen?.index, failed)

@@ -63,13 +63,11 @@ struct KeyChoiceTests {
     bench.virtual.profile.speaksCTAP2 ? bench.virtual.touch.pending != nil : !bench.virtual.log.entries.isEmpty
   }
 
-  static let patient = KeyTimings(touch: .seconds(60), command: .seconds(60), drain: .seconds(1))
-
   @Test("all wait; the touched one is chosen, and the others hear CANCEL and work at once", arguments: kinds.indices)
   func everyKind(touched: Int) async throws {
     var benches: [Bench] = []
     for kind in Self.kinds.indices { benches.append(try await Self.bench(kind)) }
-    let choice = Self.choose(benches, timings: Self.patient)
+    let choice = Self.choose(benches, timings: Bench.patient)
     for bench in benches { try await Self.waitUntil("a key does not wait") { Self.isWaiting(bench) } }
     benches[touched].virtual.touch.touch()
     let (index, failed) = await choice.value
@@ -93,7 +91,7 @@ struct KeyChoiceTests {
     benches[0].virtual.touch.setPolicy(.automatic)
     // After getInfo comes the question.
     benches[0].faults.add(.command(benches[0].faults.commands + 1, .status(.missingParameter)))
-    let choice = Self.choose(benches, timings: Self.patient)
+    let choice = Self.choose(benches, timings: Bench.patient)
     try await Self.waitUntil("no key waits") { Self.isWaiting(benches[1]) && benches[0].faults.fired == 1 }
     benches[1].virtual.touch.touch()
     #expect(await choice.value.0 == 1)
@@ -110,7 +108,7 @@ struct KeyChoiceTests {
       while !released.withLock({ $0 }) { usleep(5000) }
       throw .absent("stuck")
     }
-    let chosen = try await KeyChoice.touched(among: [stuck, bench.endpoint], timings: Self.patient)
+    let chosen = try await KeyChoice.touched(among: [stuck, bench.endpoint], timings: Bench.patient)
     #expect(chosen.index == 1)
     released.withLock { $0 = true }
     await chosen.others.value
@@ -129,15 +127,15 @@ struct KeyChoiceTests {
     old.virtual.touch.setPolicy(.automatic)
     let noU2F: @Sendable (KeyFacts) -> SecurityKeyError? = { $0.info == nil ? .fido2Needed : nil }
     let chosen = try await KeyChoice.touched(
-      among: [gone, old.endpoint, mute.endpoint, good.endpoint], timings: Self.patient, objection: noU2F)
+      among: [gone, old.endpoint, mute.endpoint, good.endpoint], timings: Bench.patient, objection: noU2F)
     #expect(chosen.index == 3)
     await chosen.others.value
     #expect(
       await failure {
-        try await KeyChoice.touched(among: [gone, old.endpoint], timings: Self.patient, objection: noU2F)
+        try await KeyChoice.touched(among: [gone, old.endpoint], timings: Bench.patient, objection: noU2F)
       }
         == "unplugged")
-    #expect(await failure { try await KeyChoice.touched(among: [], timings: Self.patient) } == "noSuchKey")
+    #expect(await failure { try await KeyChoice.touched(among: [], timings: Bench.patient) } == "noSuchKey")
   }
 
   @Test("nobody touches: timed out, and no key is left waiting")
@@ -154,7 +152,7 @@ struct KeyChoiceTests {
     var timing = KeyTiming()
     timing.touchTimeout = 100
     let benches = [try await Self.bench(0, timing: timing), try await Self.bench(4, timing: timing)]
-    let choice = Self.choose(benches, timings: Self.patient)
+    let choice = Self.choose(benches, timings: Bench.patient)
     try await Self.waitUntil("not asked again") {
       benches[0].virtual.log.count(.selection) > 2 && benches[1].virtual.log.count(.makeCredential) > 2
     }
@@ -166,7 +164,7 @@ struct KeyChoiceTests {
   @Test("a cancel reaches every key")
   func cancelled() async throws {
     let benches = [try await Self.bench(0), try await Self.bench(1), try await Self.bench(4)]
-    let choice = Self.choose(benches, timings: Self.patient)
+    let choice = Self.choose(benches, timings: Bench.patient)
     for bench in benches { try await Self.waitUntil("a key does not wait") { Self.isWaiting(bench) } }
     choice.cancel()
     #expect(await choice.value.1 == "cancelled")
@@ -182,7 +180,7 @@ struct KeyChoiceTests {
     let benches = [try await Self.bench(4), try await Self.bench(0)]
     benches[1].virtual.touch.setPolicy(.automatic)
     let chosen = try await KeyChoice.touched(
-      among: benches.map(\.endpoint), timings: Self.patient, pinTriesFloor: 8)
+      among: benches.map(\.endpoint), timings: Bench.patient, pinTriesFloor: 8)
     #expect(chosen.index == 1)
     await chosen.others.value
     #expect(benches[0].virtual.log.count(.makeCredential) == 0)
@@ -192,9 +190,9 @@ struct KeyChoiceTests {
   func onePIN() async throws {
     let benches = [try await Self.bench(1), try await Self.bench(1)]
     benches[1].virtual.touch.setPolicy(.automatic)
-    let chosen = try await KeyChoice.touched(among: benches.map(\.endpoint), timings: Self.patient)
+    let chosen = try await KeyChoice.touched(among: benches.map(\.endpoint), timings: Bench.patient)
     #expect(chosen.index == 1)
-    let key = SecurityKey(benches[chosen.index].endpoint, timings: Self.patient)
+    let key = SecurityKey(benches[chosen.index].endpoint, timings: Bench.patient)
     _ = try await key.makeCredential(Bench.registration(), pin: benches[1].person)
     await chosen.others.value
     await key.close()
