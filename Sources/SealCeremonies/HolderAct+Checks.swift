@@ -29,7 +29,8 @@ extension HolderAct {
   }
 
   /// An act is dated by this computer's clock: a tap too early is wasted for everybody, one that runs ahead opens a claim
-  /// before its time, and a confirmation that does stands for years. Nothing here knows the time better, but the record can show that it is wrong.
+  /// before its time, and a confirmation that does stands for years. Nothing here knows the time better, but the record
+  /// can show that it is wrong.
   static func checkClock(_ reading: EstateReading) throws(HolderActError) {
     let now = reading.context.now
     let entries = reading.verification.admitted.map(\.terms.occurredAtEpoch)

@@ -52,7 +52,7 @@ enum FileKind: Hashable {
     }
     if (try? RunRecord(parsing: bytes)) != nil {
       return Found(
-        kind: .run, what: "a record of the interop matrix", use: "Check it with: sealkey matrix verify \(path)")
+        kind: .run, what: MatrixVerb.recordName, use: "Check it with: sealkey matrix verify \(path)")
     }
     if (try? PasskeyRequest(parsing: bytes)) != nil {
       return Found(
@@ -69,9 +69,11 @@ enum FileKind: Hashable {
       use: "Check it with: sealkey verify \(path); keep it with: sealkey directory import \(path)")
   }
 
+  static let capsuleName = "a capsule, the whole record of an estate"
+
   private static func capsule(_ path: String) -> Found {
     Found(
-      kind: .artefact(.capsule), what: "a capsule, the whole record of an estate",
+      kind: .artefact(.capsule), what: capsuleName,
       use: "Check it with: sealkey capsule verify \(path)")
   }
 
@@ -107,7 +109,7 @@ enum FileKind: Hashable {
       let kind = event?["kind"]?.string.flatMap { EventKind(rawValue: $0) }
       return "an entry of an estate's record" + (kind.map { " (\($0.plainName))" } ?? "")
     case .capsuleIdentity: return "an identity as a capsule holds it"
-    case .capsule: return "a capsule, the whole record of an estate"
+    case .capsule: return capsuleName
     }
   }
 

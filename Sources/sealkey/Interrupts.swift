@@ -11,8 +11,8 @@ private let signalPipe = Atomic<Int32>(-1)
 /// Whether one of the signals that end a run has come.
 private let interruptCame = Atomic<Bool>(false)
 
-/// Ctrl-C, Ctrl-\\, SIGTERM and a terminal that goes away end the act, not the process: the key is told, its answer is waited for, then the program ends with
-/// 130. A second signal ends it at once.
+/// Ctrl-C, Ctrl-\\, SIGTERM and a terminal that goes away end the act, not the process: the key is told, its answer is
+/// waited for, then the program ends with 130. A second signal ends it at once.
 ///
 /// A handler and a pipe, not blocked signals and sigwait: the runtime parks the first thread with nothing blocked.
 final class Interrupts: Sendable {

@@ -125,8 +125,7 @@ struct Invocation: Sendable {
     var isOut = !options.has("out")
     if let path = options["out"] {
       do {
-        // Somebody may have made a file of that name while the key waited.
-        try AtomicFile.write(bytes, to: path, replacing: options.has("replace"))
+        try write(bytes, to: path)
         json.append(("file", .string(path)))
         say("Wrote \(path).")
       } catch {
@@ -146,7 +145,7 @@ struct Invocation: Sendable {
   /// A capsule from a file.
   func capsule(_ path: String) throws -> Capsule {
     let bytes = try AtomicFile.read(path, limit: Capsule.maximumSize)
-    return try FileKind.reading(path, as: [.artefact(.capsule)], "a capsule, the whole record of an estate,") {
+    return try FileKind.reading(path, as: [.artefact(.capsule)], "\(FileKind.capsuleName),") {
       try Capsule(parsing: bytes)
     }
   }

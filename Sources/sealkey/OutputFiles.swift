@@ -73,6 +73,13 @@ enum OutputFiles {
   }
 }
 
+extension Invocation {
+  /// Writes a result. Somebody may have made a file of that name since it was looked for: without `--replace` it stays.
+  func write(_ bytes: [UInt8], to path: String) throws(FileError) {
+    try AtomicFile.write(bytes, to: path, replacing: options.has("replace"))
+  }
+}
+
 /// A file is there already, and nobody said that it may go.
 struct OutputExists: NamedError {
   let path: String

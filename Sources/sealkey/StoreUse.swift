@@ -44,40 +44,43 @@ extension Invocation {
     return reading
   }
 
-  /// Whether this is the file of a device. The name of one that is kept here is no file's, whatever lies in the folder in
-  /// which somebody happens to be; with a slash (./laptop) it is.
+  /// Whether this is the name of a device that is kept here. It is no file's then, whatever lies in the folder in which
+  /// somebody happens to be; with a slash (./laptop) it is.
+  private func isKeptDevice(_ text: String) -> Bool { !text.contains("/") && store.deviceNames.contains(text) }
+
+  /// Whether this is the file of a device.
   private func isDeviceFile(_ text: String) -> Bool {
-    text.contains("/") || (!store.deviceNames.contains(text) && access(text, F_OK) == 0)
+    text.contains("/") || (!isKeptDevice(text) && access(text, F_OK) == 0)
+  }
+
+  private func fromDeviceFile<R: ~Copyable>(_ path: String, _ body: (String) throws -> R) throws -> R {
+    try FileKind.reading(path, as: [.device], "a device's file") { try body(path) }
   }
 
   /// A device by the name under which it is kept here, or from a file.
   func device(_ text: String) throws -> PrivateHalves {
     let ask = try PassphraseEntry.existing(descriptor("passphrase-fd"))
-    if isDeviceFile(text) {
-      return try FileKind.reading(text, as: [.device], "a device's file") { try DeviceFile.read(text, passphrase: ask) }
-    }
+    if isDeviceFile(text) { return try fromDeviceFile(text) { try DeviceFile.read($0, passphrase: ask) } }
     return try store.device(text, passphrase: ask)
   }
 
   /// The public side of a device, for which nobody is asked for a passphrase.
   func publicHalves(_ text: String) throws -> PublicHalves {
-    if isDeviceFile(text) {
-      return try FileKind.reading(text, as: [.device], "a device's file") { try DeviceFile.publicHalves(text) }
-    }
+    if isDeviceFile(text) { return try fromDeviceFile(text) { try DeviceFile.publicHalves($0) } }
     return try store.publicHalves(text)
   }
 
   /// The public side of a device, by the name under which it is kept here or from a file; made in the store when it is not
   /// there.
   func deviceOrNew(_ text: String) async throws -> (halves: PublicHalves, isNew: Bool) {
-    if isDeviceFile(text) { return try deviceFileOrNew(text) }
+    if isDeviceFile(text) { return try fromDeviceFile(text) { try DeviceFile.readOrMake($0) } }
     return try await store.deviceOrNew(text)
   }
 
   /// The same, but what is neither kept here nor a file becomes a file, which is said.
   func deviceOrNewFile(_ text: String) throws -> PublicHalves {
-    if !text.contains("/"), store.deviceNames.contains(text) { return try store.publicHalves(text) }
-    let device = try deviceFileOrNew(text)
+    if isKeptDevice(text) { return try store.publicHalves(text) }
+    let device = try fromDeviceFile(text) { try DeviceFile.readOrMake($0) }
     if device.isNew { say("Wrote \(text): this computer's device. It holds secrets; keep it to yourself.") }
     return device.halves
   }

@@ -16,15 +16,13 @@ here=$work/here
 driven=$work/driven
 known=$("$sealkey" help --json | grep -o '"name": *"[^"]*", *"summary"' | cut -d'"' -f4 | sort -u)
 
-# drive CODE TOUCHES COMMAND [WORDS ANSWER]...: an answer is typed when its words are seen. WORDS may be seen twice.
+# drive CODE TOUCHES COMMAND [WORDS ANSWER]...: an answer is typed when its words are seen.
 drive() {
   local code=$1 touches=$2 command=$3 asked
   shift 3
   run "$command"
   while [ $# -gt 1 ]; do
     until_seen "$1"
-    # A question that is put twice is answered twice: what is on the screen by then is not taken for the next one.
-    tmux clear-history
     if [ "$2" = ctrl-c ]; then tmux send-keys C-c; else type_in "$2"; fi
     shift 2
     [ $# = 0 ] || sleep 0.2

@@ -159,9 +159,7 @@ public enum AtomicFile {
       } else {
         if link(temporary, path) != 0 { failure = errno }
         if let code = failure, [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(code) {
-          // A memory stick's file system has no second names: the name is taken first, and then what it stands for.
-          let taken = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-          failure = taken < 0 || close(taken) != 0 || rename(temporary, path) != 0 ? errno : nil
+          failure = renameToFreeName(temporary, path)
         }
         unlink(temporary)
       }
@@ -173,6 +171,18 @@ public enum AtomicFile {
     }
     // The name itself must survive a power cut too.
     flushDirectory(directory(of: path))
+  }
+
+  /// A memory stick's file system has no second names: the name is taken first, and then what it stands for.
+  private static func renameToFreeName(_ temporary: String, _ path: String) -> Int32? {
+    let taken = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard taken >= 0 else { return errno }
+    close(taken)
+    guard rename(temporary, path) != 0 else { return nil }
+    let code = errno
+    // It is empty, and ours.
+    unlink(path)
+    return code
   }
 
   /// Lets names that were made in a folder survive a power cut, as far as the file system can.

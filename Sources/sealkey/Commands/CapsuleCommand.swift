@@ -75,7 +75,7 @@ enum CapsuleVerb {
     // What this computer has seen of the estate belongs to the union.
     let capsule = merge.capsule.united(with: reading.verification)
     let verified = await CapsuleVerifier(reading.context).verify(capsule)
-    try AtomicFile.write(capsule.encoded(), to: out, replacing: invocation.options.has("replace"))
+    try invocation.write(capsule.encoded(), to: out)
     var outcome = verdict(out, capsule, verified, merge.report.joined(verified.report))
     var added = zip(files, merge.added).map { "\($0): \($1) entries that none before it had" }
     added.append("this computer: \(reading.verification.missing.count) entries that none of them had")

@@ -168,8 +168,12 @@ enum HolderVerb {
   private static func put(_ capsule: Capsule, _ facts: inout [(String, JSONValue?)], _ invocation: Invocation) {
     guard let into = invocation.options["into"] else { return }
     do throws(FileError) {
-      let replaces = invocation.options.has("replace") || OutputFiles.isCapsuleThatIsRead(into, invocation.options)
-      try AtomicFile.write(capsule.encoded(), to: into, replacing: replaces)
+      // The capsule that was read is in the one that replaces it.
+      if OutputFiles.isCapsuleThatIsRead(into, invocation.options) {
+        try AtomicFile.write(capsule.encoded(), to: into)
+      } else {
+        try invocation.write(capsule.encoded(), to: into)
+      }
       facts.append(("into", .string(into)))
       invocation.say("Wrote \(into).")
     } catch { invocation.losses.add("the record with the new entry", error) }

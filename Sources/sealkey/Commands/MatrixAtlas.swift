@@ -20,10 +20,10 @@ extension MatrixVerb {
     invocation.say("Predicting \(found.models.count) models from published data. No hardware is touched.")
     let predictions = await Atlas.predict(found.models)
     let page = Atlas.markdown(predictions, number: found.number, nextUpdate: found.nextUpdate)
-    try AtomicFile.write(Array(page.utf8), to: out)
+    try invocation.write(Array(page.utf8), to: out)
     if let page = invocation.options["page"] {
       let html = AtlasPage.html(predictions, number: found.number, nextUpdate: found.nextUpdate)
-      try AtomicFile.write(Array(html.utf8), to: page)
+      try invocation.write(Array(html.utf8), to: page)
     }
     func count(_ outcome: Prediction.Outcome) -> Int { predictions.count { $0.outcome == outcome } }
     let (works, withPIN, fails) = (count(.works), count(.worksWithPIN), count(.fails))

@@ -104,7 +104,7 @@ extension MatrixVerb {
       throw MatrixFileError.noRuns(path: "\(runs.path) or \(practice.path)", word: "report")
     }
     let found = try runs.runs() + practice.runs()
-    try AtomicFile.write(Array(MatrixPage.html(found).utf8), to: out)
+    try invocation.write(Array(MatrixPage.html(found).utf8), to: out)
     return Outcome(
       text: "Wrote \(out). Runs in it: \(found.count).",
       json: .object([("file", .string(out)), ("runs", .int(found.count))]))

@@ -46,7 +46,7 @@ extension Command {
     invocation.say("Wrote \(path): keep it until the answer is here, then: sealkey import ANSWER --pending \(path)")
     let text = JSONWriter.write(options, .readable)
     if let out = invocation.options["out"] {
-      try AtomicFile.write(text + [0x0a], to: out)
+      try invocation.write(text + [0x0a], to: out)
       invocation.say("Wrote \(out).")
     }
     return Outcome(

@@ -105,8 +105,7 @@ extension Command {
     var isWritten = false
     if let path {
       do throws(FileError) {
-        try AtomicFile.write(
-          handshake.encoded(pretty: true), to: path, replacing: invocation.options.has("replace"))
+        try invocation.write(handshake.encoded(pretty: true), to: path)
         invocation.say("Wrote \(path).")
         isWritten = true
       } catch { invocation.losses.add("the handshake, which --json shows", error) }
@@ -186,11 +185,6 @@ extension Invocation {
       guard access(text, F_OK) == 0 else { throw error }
       return try record(text)
     }
-  }
-
-  /// The public side of the device in a file, which is made when it is not there.
-  func deviceFileOrNew(_ path: String) throws -> (halves: PublicHalves, isNew: Bool) {
-    try FileKind.reading(path, as: [.device], "a device's file") { try DeviceFile.readOrMake(path) }
   }
 
   func deviceFile(_ text: String) throws -> HeldDevice { HeldDevice(try device(text)) }

@@ -186,7 +186,7 @@ private enum DirectoryVerb {
       return Outcome(
         text: String(decoding: bytes.dropLast(), as: UTF8.self), json: try JSONReader.parse(bytes), isDocument: true)
     }
-    try AtomicFile.write(bytes, to: path)
+    try invocation.write(bytes, to: path)
     return Outcome(text: "Wrote \(path).", json: .object([("file", .string(path))]))
   }
 }
