@@ -114,7 +114,7 @@ extension Ceremony {
   /// - Parameter willAsk: called when the record and the key allow it, before the key is asked.
   public func unlock(_ record: DirectoryRecord, willAsk: () -> Void = {}) async throws -> Unlocked {
     let (endorsement, wasVerified) = try Self.sponsoredEndorsement(of: record)
-    guard let blob = endorsement.lockedPrivate, let salt = endorsement.prfSalt else { throw CeremonyError.notSponsored }
+    guard let (blob, salt) = try endorsement.lock() else { throw CeremonyError.notSponsored }
     guard let credentialID = record.credentialID else { throw CeremonyError.missingCredentialID }
     // A credential ID that was changed is on no key: the key must not be blamed for it.
     guard RootIdentity.rootHash(of: credentialID) == record.rootHash else {

@@ -80,8 +80,8 @@ import WebAuthnCore
     }
     let cases: [(String, (inout DeviceEndorsement) -> Void)] = [
       ("lockChanged", { $0.prfSalt?[0] ^= 1 }), ("badLock", { $0.lockedPrivate = [UInt8](repeating: 0, count: 27) }),
-      ("lockChanged", { $0.lockedPrivate = [UInt8](repeating: 0, count: 28) }), ("notSponsored", { $0.prfSalt = nil }),
-      ("notSponsored", { $0.lockedPrivate = nil }), ("lockChanged", { $0.devicePublicKey[64] ^= 1 }),
+      ("lockChanged", { $0.lockedPrivate = [UInt8](repeating: 0, count: 92) }), ("badLock", { $0.prfSalt = nil }),
+      ("badLock", { $0.lockedPrivate = nil }), ("lockChanged", { $0.devicePublicKey[64] ^= 1 }),
       ("lockChanged", { $0.kemBundlePublicKeys[0] ^= 1 }), ("lockChanged", { $0.assertionJSON = [] }),
     ]
     for (index, (name, change)) in cases.enumerated() {

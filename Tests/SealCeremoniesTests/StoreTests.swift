@@ -104,17 +104,23 @@ import WebAuthnCore
     revoked.revocations = [
       DeviceRevocation(devicePublicKey: device, assertion: signed.assertion, revokedAt: SealDate(epoch: 1))
     ]
-    revoked.deviceEndorsements[0].lockedPrivate = [UInt8](repeating: 1, count: 60)
+    revoked.deviceEndorsements[0].lockedPrivate = [UInt8](repeating: 1, count: 100)
     revoked.deviceEndorsements[0].prfSalt = [UInt8](repeating: 2, count: 32)
     var people = KnownPeople()
     _ = try people.take(revoked)
     var other = ada.record
-    other.deviceEndorsements[0].lockedPrivate = [UInt8](repeating: 9, count: 60)
+    other.deviceEndorsements[0].lockedPrivate = [UInt8](repeating: 9, count: 100)
     other.deviceEndorsements[0].prfSalt = [UInt8](repeating: 9, count: 32)
     #expect(try people.take(other) == .unchanged)
     #expect(people.records[revoked.rootHash] == revoked)
     let read = try KnownPeople(parsing: people.encoded(), path: "x")
     #expect(read.records[revoked.rootHash] == revoked)
+    // A lock that no key could open is not worth keeping.
+    revoked.deviceEndorsements[0].lockedPrivate = [1]
+    var spoilt = KnownPeople()
+    _ = try spoilt.take(revoked)
+    #expect(try spoilt.take(other) == .changed)
+    #expect(spoilt.records[other.rootHash]?.deviceEndorsements == other.deviceEndorsements)
   }
 
   @Test func aDeletedIdentityStaysDeleted() async throws {

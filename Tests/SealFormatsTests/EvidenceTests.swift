@@ -80,6 +80,48 @@ import WebAuthnCore
     }
   }
 
+  /// A lock is tried by nobody but the key; what no key could open is bad.
+  @Test func locksThatNoKeyCouldOpen() throws {
+    let cases: [(lock: Int?, salt: Int?, isGood: Bool)] = [
+      (nil, nil, true), (92, 32, true), (4096, 32, true), (0, 32, false), (91, 32, false), (4097, 32, false),
+      (92, nil, false), (nil, 32, false),
+    ]
+    for one in cases {
+      var record = try ann.record()
+      record.deviceEndorsements[0].lockedPrivate = one.lock.map { Random.bytes($0) }
+      record.deviceEndorsements[0].prfSalt = one.salt.map { Random.bytes($0) }
+      let context = VerificationContext(directory: [ann.hash: record])
+      for artefact in [
+        Artefact(.identityRecord, record, isSimulated: false),
+        Artefact(.endorsement, record.deviceEndorsements[0], isSimulated: false),
+      ] {
+        let report = try artefact.verify(context)
+        #expect(report.failures.map(\.name) == (one.isGood ? [] : ["badLock"]), "\(one)")
+        let hasLock = report.checks.contains { $0.name == "lockNotTried" }
+        #expect(hasLock == (one.isGood && one.lock != nil), "\(one)")
+      }
+    }
+  }
+
+  /// A maker's word that is broken is told, and never fails a good key.
+  @Test func brokenAttestation() throws {
+    for one in try people.all() where one.artefact.evidence?.attestationObject != nil {
+      var evidence = try #require(one.artefact.evidence)
+      let object = try AttestationObject(parsing: try #require(evidence.attestationObject))
+      evidence.attestationObject = AttestationObject.build(
+        format: "packed",
+        statement: CBORValue.encode(.map([(.text("alg"), .int(-7)), (.text("sig"), .bytes(Random.bytes(70)))])),
+        authenticatorData: object.authenticatorDataBytes)
+      let report = try Artefact(one.artefact.kind, seal: one.artefact.seal, isSimulated: false, evidence: evidence)
+        .verify(one.context)
+      #expect(report.isGood, "\(one.artefact.kind.rawValue)")
+      let warned = report.warnings.filter { $0.subject == "attestation" }.map(\.name)
+      #expect(warned == ["attestationSignatureDoesNotMatch"], "\(one.artefact.kind.rawValue)")
+      let before = try one.artefact.verify(one.context)
+      #expect(!before.checks.contains { $0.subject == "attestation" })
+    }
+  }
+
   /// A stated root key that is another than the one that is known, or that the file itself names.
   @Test func keysThatContradict() throws {
     let eve = try TestCredential()

@@ -50,7 +50,7 @@ struct SponsoredVectors: Decodable { let sponsored: [SponsoredVector] }
       changed[index] ^= 1
       #expect(throws: WrapError.wrongKey) { _ = try SponsoredLock.unlock(changed, prf: prf, salt: salt) }
     }
-    for count in [0, 27, 4097] {
+    for count in [0, 27, 91, 4097] {
       let error = #expect(throws: WrapError.self) {
         _ = try SponsoredLock.unlock([UInt8](repeating: 0, count: count), prf: prf, salt: salt)
       }

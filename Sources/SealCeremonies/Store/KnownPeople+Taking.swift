@@ -58,6 +58,8 @@ extension KnownPeople {
       dead.deviceEndorsements = (try? dead.provenPart())?.record.deviceEndorsements ?? dead.deviceEndorsements
       dead.tier = Tier.deleted.rawValue
       dead.tombstone = record.tombstone
+      // Seal takes a record's own word for it, too; it was signed by nobody.
+      if record.tombstone == nil { notes.append("\(name) is deleted as the record says of itself, without a marker.") }
       dead.isSimulated = dead.isSimulated || record.isSimulated
       records[hash] = dead
       return .deleted
@@ -183,8 +185,8 @@ extension KnownPeople {
       if let place = out.deviceEndorsements.firstIndex(where: {
         $0.devicePublicKey == old.devicePublicKey && $0.assertionJSON == old.assertionJSON
       }) {
-        // A lock is unsigned: one that is here already is neither lost nor replaced.
-        if old.isSponsored {
+        // A lock is unsigned: one that is here already is neither lost nor replaced, unless no key could open it.
+        if (try? old.lock()) != nil {
           out.deviceEndorsements[place].lockedPrivate = old.lockedPrivate
           out.deviceEndorsements[place].prfSalt = old.prfSalt
         }

@@ -61,7 +61,13 @@ extension ArtefactCheck {
         statements: Signed.statements(endorsements: identity.deviceEndorsements)), identity.displayName)
   }
 
+  /// Under what is known here to have ended since: the file may be an older copy.
   private mutating func check(_ record: DirectoryRecord) {
+    let known = context.directory[record.rootHash]
+    var record = record
+    if let known, known.publicKey == record.publicKey, record.tier != Tier.deleted.rawValue {
+      record.revocations = record.knowing(known).revocations
+    }
     if record.tier == Tier.deleted.rawValue {
       if let proof = record.tombstone {
         report.append(proof.verify(rootHash: record.rootHash, publicKey: record.publicKey))
@@ -123,9 +129,11 @@ extension ArtefactCheck {
 
   /// The lock is unsigned, and nothing but the key can try it.
   private mutating func lock(of endorsement: DeviceEndorsement, _ subject: String) {
-    guard endorsement.isSponsored else { return }
-    report.add(
-      .note, "lockNotTried", subject, "Whether its lock opens, only the key itself can show: sealkey unlock FILE")
+    do throws(WrapError) {
+      guard try endorsement.lock() != nil else { return }
+      report.add(
+        .note, "lockNotTried", subject, "Whether its lock opens, only the key itself can show: sealkey unlock FILE")
+    } catch { report.add(error, subject) }
   }
 
   mutating func backup() throws(FormatError) {

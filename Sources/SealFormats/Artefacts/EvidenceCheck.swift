@@ -94,6 +94,7 @@ extension ArtefactCheck {
   /// Seal part must say the same.
   mutating func compare(_ signed: Signed, _ subject: String) {
     demandNamed(signed, subject)
+    tellDeleted(signed.signers)
     guard let evidence else { return }
     if let key = evidence.rootPublicKey, let held = signed.rootPublicKey, key != held {
       report.add(EvidenceFault.rootKeyDiffers, subject)
@@ -108,6 +109,18 @@ extension ArtefactCheck {
     }
     registration(evidence, signed)
     keyFacts(evidence)
+  }
+
+  /// What was signed before an identity was deleted stays signed; whoever relies on it should know.
+  private mutating func tellDeleted(_ signers: Set<String>) {
+    guard artefact.kind != .deleteMarker, !report.checks.contains(where: { $0.name == "identityDeleted" }) else {
+      return
+    }
+    for hash in signers.sorted() {
+      guard let record = context.directory[hash], record.tier == Tier.deleted.rawValue else { continue }
+      report.add(
+        .warning, "identityDeleted", record.displayName, "As far as is known here, the identity was deleted for good.")
+    }
   }
 
   /// The registration of the root: Seal never checks any of it, so it can only strengthen.
@@ -138,6 +151,11 @@ extension ArtefactCheck {
       }
       report.add(.good, "registration", "registration", "The key made this credential for Seal, and it was touched.")
     } catch { report.add(error, "registration") }
+    guard let parsed = try? AttestationObject(parsing: object) else { return }
+    // The maker's word on the model: a broken one never fails a good key.
+    for problem in AttestationVerifier().report(parsed, clientDataHash: SHA256.hash(clientData)).problems {
+      report.add(.warning, problem.name, "attestation", "\(problem.message) \(problem.next)")
+    }
   }
 
   /// What answered said what it is more than once.

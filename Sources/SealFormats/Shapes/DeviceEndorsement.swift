@@ -55,8 +55,21 @@ public struct DeviceEndorsement: SealShape, Hashable {
   /// The assertion inside.
   public func assertion() throws(FormatError) -> StoredAssertion { try StoredAssertion(parsing: assertionJSON) }
 
-  /// Whether it carries locked halves and their salt: a key registered for somebody else.
-  public var isSponsored: Bool { lockedPrivate != nil && prfSalt != nil }
+  /// Whether it carries locked halves: a key registered for somebody else. A part of a lock counts, too.
+  public var isSponsored: Bool { lockedPrivate != nil || prfSalt != nil }
+
+  /// The locked halves and their salt; nil where there are none.
+  /// - Throws: ``WrapError/badLock(reason:)`` when they are nothing that a key could open.
+  public func lock() throws(WrapError) -> (blob: [UInt8], salt: [UInt8])? {
+    switch (lockedPrivate, prfSalt) {
+    case (nil, nil): return nil
+    case (nil, _): throw .badLock(reason: "'prfSalt' is there, and 'lockedPrivate' is not")
+    case (_, nil): throw .badLock(reason: "'lockedPrivate' is there, and 'prfSalt' is not")
+    case (let blob?, let salt?):
+      try SponsoredLock.checkSizes(blob, salt)
+      return (blob, salt)
+    }
+  }
 
   /// Reads the capsule's own form. Locked halves are not in a capsule.
   public init(capsuleJSON: JSONValue) throws(FormatError) {

@@ -31,6 +31,19 @@ public struct Unproven: Sendable, Hashable {
 }
 
 extension DirectoryRecord {
+  /// The record with what another copy of it knows to have ended: what an older copy lacks stays revoked, and whoever is
+  /// deleted stays deleted. A record of another root key has no say.
+  public func knowing(_ other: DirectoryRecord?) -> DirectoryRecord {
+    guard let other, other.rootHash == rootHash, other.publicKey == publicKey else { return self }
+    var out = self
+    out.revocations += other.revocations.filter { !revocations.contains($0) }
+    if other.tier == Tier.deleted.rawValue, tier != other.tier {
+      out.tier = other.tier
+      out.tombstone = other.tombstone
+    }
+    return out
+  }
+
   /// The record without what nobody signed who may: such a copy must not stand in the way of a genuine one. What was
   /// revoked later stays, and so do devices that a backup endorsed which is revoked by now.
   ///

@@ -10,6 +10,8 @@ import CryptoCore
 public enum SponsoredLock {
   /// Bytes of PRF output and of the salt.
   public static let secretSize = 32
+  /// Bytes of a lock: nonce, two private keys at the very least, and tag; and at most what no halves reach.
+  static let sizes = 12 + 32 + 32 + 16...4096
   private static let info = Array("seal.sponsored.lock.v1".utf8)
   private static let aad = Array("seal.sponsored.v1".utf8)
 
@@ -40,7 +42,7 @@ public enum SponsoredLock {
   public static func unlock(
     _ blob: [UInt8], prf: borrowing SecretBytes, salt: [UInt8]
   ) throws(WrapError) -> PrivateHalves {
-    guard (28...4096).contains(blob.count) else { throw .badLock(reason: "it has \(blob.count) bytes") }
+    try checkSizes(blob, salt)
     let key = try lockKey(prf: prf, salt: salt)
     let text: SecretBytes
     do {
@@ -52,6 +54,12 @@ public enum SponsoredLock {
       throw .wrongKey
     }
     return try PrivateHalves(parsing: text)
+  }
+
+  /// Whether the two could be a lock at all, as far as can be told without the key.
+  static func checkSizes(_ blob: [UInt8], _ salt: [UInt8]) throws(WrapError) {
+    guard sizes.contains(blob.count) else { throw .badLock(reason: "they have \(blob.count) bytes") }
+    guard salt.count == secretSize else { throw .badLock(reason: "their salt has \(salt.count) bytes, not 32") }
   }
 
   /// HKDF-SHA256 of the PRF output, 32 bytes.
