@@ -158,7 +158,7 @@ _sealkey_value() {
     "register --name") echo "" ;;
     "register --device") echo "devices files" ;;
     "register --out") echo "files" ;;
-    "endorse --identity") echo "files" ;;
+    "endorse --identity") echo "people files" ;;
     "endorse --device") echo "devices files" ;;
     "endorse --device-public-key") echo "" ;;
     "endorse --kem-bundle") echo "" ;;

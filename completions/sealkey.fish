@@ -124,7 +124,7 @@ complete -c sealkey -n '__sealkey_in register' -l out -rF -d 'write the result t
 complete -c sealkey -n '__sealkey_in register' -l seal -d 'write only Seal\'s own JSON'
 
 complete -c sealkey -n '__sealkey_at 0' -a endorse -d 'Let a device speak for an identity.'
-complete -c sealkey -n '__sealkey_in endorse' -l identity -rF -d 'the identity record that registration wrote'
+complete -c sealkey -n '__sealkey_in endorse' -l identity -rF -a '(__sealkey_list people)' -d 'the identity: as it is known here, or the record that registration wrote'
 complete -c sealkey -n '__sealkey_in endorse' -l device -rF -a '(__sealkey_list devices)' -d 'a device of this computer, kept here or in a file; made when the file is absent'
 complete -c sealkey -n '__sealkey_in endorse' -l device-public-key -x -d 'the public key of a device made elsewhere, 65 bytes'
 complete -c sealkey -n '__sealkey_in endorse' -l kem-bundle -x -d 'its key bundle, 32 or 1220 bytes'

@@ -28,14 +28,15 @@ extension Ceremony {
   ) async throws -> Meeting {
     guard friend.rootHash != owner.rootHash else { throw CeremonyError.samePerson }
     let nonce = Random.bytes(32)
-    let signed = try await sign(
-      .friend(myHash: owner.rootHash, theirHash: friend.rootHash, nonce: nonce), as: friend)
-    let attestation = FriendshipAttestation(nonce: nonce, timestamp: time, assertion: signed.assertion)
     let reverse = Statement.forgeReverse(senderHash: owner.rootHash, recipientHash: friend.rootHash, nonce: nonce)
     let handshake = ForgeHandshake(
       senderHash: owner.rootHash, recipientHash: friend.rootHash, senderDevicePublicKey: device.devicePublicKey,
       nonce: nonce, signature: try device.signature(for: reverse.commitment().digest), forgedAt: time)
+    // Before the friend is asked: the device may have been revoked.
     try Self.demand(handshake.verify(sender: try Self.verified(owner)))
+    let signed = try await sign(
+      .friend(myHash: owner.rootHash, theirHash: friend.rootHash, nonce: nonce), as: friend)
+    let attestation = FriendshipAttestation(nonce: nonce, timestamp: time, assertion: signed.assertion)
     return Meeting(
       attestation: attestation,
       friendship: Friendship(friendRootID: friend.rootHash, attestation: attestation, forgedAt: time),
@@ -58,13 +59,17 @@ extension Ceremony {
       receiptID: UUIDText.random(), giverHash: giver.rootHash, receiverHash: receiver.rootHash, itemDescription: item,
       photoSHA256: photo.map { SHA256.hash($0) }, signedAtEpoch: time, nonce: Random.bytes(32))
     let statement = Statement.receipt(terms)
+    let verifiedGiver = try Self.verified(giver)
+    guard verifiedGiver.device(device.devicePublicKey) != nil else {
+      throw CeremonyError.ownResultBad(name: "giverSignatureFailed", "The device is none of the giver's live devices.")
+    }
     let signed = try await sign(statement, as: receiver)
     let receipt = CustodyReceipt(
       terms: terms, giverName: giver.displayName, receiverName: receiver.displayName,
       receiverAssertion: signed.assertion, giverSignature: try device.signature(for: statement.commitment().digest),
       giverDevicePublicKey: device.devicePublicKey)
     try Self.demand(
-      receipt.verify(giver: try Self.verified(giver), receiver: try Self.verified(receiver), photo: photo).report)
+      receipt.verify(giver: verifiedGiver, receiver: try Self.verified(receiver), photo: photo).report)
     return (receipt, signed)
   }
 

@@ -93,6 +93,7 @@ extension Ceremony {
   public func endorse(
     devicePublicKey: [UInt8], kemBundle: [UInt8], with credential: KnownPeople.Credential, at time: SealDate
   ) async throws -> (endorsement: DeviceEndorsement, signed: Signed) {
+    try Self.checkNotRevoked(devicePublicKey, of: credential.record)
     let signed = try await sign(
       .endorse(devicePublicKey: devicePublicKey, kemBundle: kemBundle), credentialID: credential.credentialID,
       under: credential.publicKey)

@@ -65,7 +65,7 @@ public struct Ceremony: Sendable {
 
   /// A name that Seal, a key and a terminal can take.
   static func checkName(_ name: String) throws(CeremonyError) {
-    guard (1...64).contains(name.utf8.count),
+    guard (1...64).contains(name.utf8.count), !name.allSatisfy(\.isWhitespace),
       !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
     else { throw .badName }
   }
@@ -167,10 +167,18 @@ public struct Ceremony: Sendable {
   public func endorse(
     devicePublicKey: [UInt8], kemBundle: [UInt8], as record: DirectoryRecord, at time: SealDate
   ) async throws -> (endorsement: DeviceEndorsement, signed: Signed) {
+    try Self.checkNotRevoked(devicePublicKey, of: record)
     let signed = try await sign(.endorse(devicePublicKey: devicePublicKey, kemBundle: kemBundle), as: record)
     let endorsement = DeviceEndorsement(
       devicePublicKey: devicePublicKey, kemBundlePublicKeys: kemBundle, assertion: signed.assertion, createdAt: time)
     return (endorsement, signed)
+  }
+
+  /// A revocation is for good: no touch makes the device speak again.
+  static func checkNotRevoked(_ devicePublicKey: [UInt8], of record: DirectoryRecord) throws(CeremonyError) {
+    let revoked: Set<[UInt8]>
+    do { revoked = try AuthoritySet(record: record).revoked } catch { throw .badRootKey }
+    if revoked.contains(devicePublicKey) { throw .deviceStaysRevoked }
   }
 
   /// A release tap from typed fields. One touch.

@@ -36,6 +36,8 @@ public enum CeremonyError: NamedError, Hashable {
   case notSponsored
   /// The root has revoked the device.
   case deviceRevoked
+  /// The root has revoked the device that is to be endorsed.
+  case deviceStaysRevoked
   /// Both sides of the act are one and the same identity.
   case samePerson
   /// The new key holds a credential that is known already: a key cannot be its own backup.
@@ -60,7 +62,7 @@ public enum CeremonyError: NamedError, Hashable {
     case .keyForgets: "keyForgets"
     case .uvMismatch: "uvMismatch"
     case .notSponsored: "notSponsored"
-    case .deviceRevoked: "deviceRevoked"
+    case .deviceRevoked, .deviceStaysRevoked: "deviceRevoked"
     case .samePerson: "samePerson"
     case .selfBackup: "selfBackup"
     case .nothingToRevoke: "nothingToRevoke"
@@ -74,7 +76,7 @@ public enum CeremonyError: NamedError, Hashable {
       "The key's answer does not verify. " + problems.map(\.message).joined(separator: " ")
     case .unreadableBySeal(let error): error.message
     case .unexpectedCredential: "Another key answered than the one that was asked."
-    case .badName: "A name has 1 to 64 bytes and no control characters."
+    case .badName: "A name has 1 to 64 bytes, not all of them spaces, and no control characters."
     case .missingCredentialID: "The identity file holds no credential ID, so the key cannot be asked for it."
     case .badRootKey: "The identity file's public key is not a valid key."
     case .unsupportedKey(let name): "\(name) does not make ES256 credentials, the only kind Seal takes."
@@ -89,6 +91,7 @@ public enum CeremonyError: NamedError, Hashable {
       "The lock was made without PIN or fingerprint, and the key answers only with one: that gives another secret."
     case .notSponsored: "The identity carries no locked halves: it was not registered for somebody else."
     case .deviceRevoked: "The root has revoked the device that these halves belong to."
+    case .deviceStaysRevoked: "The root has revoked this device, and a revocation is for good."
     case .samePerson: "Both sides are the same identity."
     case .selfBackup: "The new key holds a known credential already, and a key cannot be its own backup."
     case .nothingToRevoke: "The identity has no such backup or device."
@@ -114,6 +117,7 @@ public enum CeremonyError: NamedError, Hashable {
     case .uvMismatch(false): "Turn off 'always verify' on the key, or use it where it was registered."
     case .notSponsored: "Give the identity file that 'sealkey sponsor' wrote, or the directory's record with its locks."
     case .deviceRevoked: "There is nothing to open: the identity must be made again."
+    case .deviceStaysRevoked: "Endorse another device: sealkey device make"
     case .samePerson: "Give two different identities."
     case .selfBackup: "Use a key that is new."
     case .nothingToRevoke: "See what the identity has: sealkey directory list"
@@ -126,7 +130,7 @@ public enum CeremonyError: NamedError, Hashable {
     case .badName: .usage
     case .unsupportedKey, .prfUnsupported, .keyForgets: .noKey
     case .uvNotConfigured, .uvMismatch: .userVerification
-    case .notSponsored, .deviceRevoked, .samePerson, .selfBackup, .nothingToRevoke: .refused
+    case .notSponsored, .deviceRevoked, .deviceStaysRevoked, .samePerson, .selfBackup, .nothingToRevoke: .refused
     case .prfMissing: .key
     case .missingCredentialID, .badRootKey: .file
     default: .bad

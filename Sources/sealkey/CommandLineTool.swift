@@ -28,8 +28,8 @@ enum CommandLineTool {
       options.inherit(front)
       if options.has("help") { return try finish(Outcome(text: command.help, json: command.json), arguments) }
       try command.check(options)
-      try OutputFiles.check(options)
       let invocation = try Invocation(options)
+      try OutputFiles.check(options, store: invocation.store)
       defer { invocation.refusedPINs.forgetAll() }
       return try finish(invocation.losses.told(in: try await command.run(invocation)), arguments)
     } catch {

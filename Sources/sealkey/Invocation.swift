@@ -150,7 +150,13 @@ struct Invocation: Sendable {
     }
   }
 
-  /// An identity record from a file.
+  /// An identity from a file, with what is known here to have ended since: the file may be an older copy.
+  func identity(_ path: String) throws -> (record: DirectoryRecord, isSimulated: Bool) {
+    let (record, isSimulated) = try record(path)
+    return (record.knowing(knownPeople().records[record.rootHash]), isSimulated)
+  }
+
+  /// An identity record from a file, as it is there.
   func record(_ path: String) throws -> (record: DirectoryRecord, isSimulated: Bool) {
     let bytes = try AtomicFile.read(path)
     return try FileKind.reading(path, as: [.artefact(.identityRecord)], "an identity record") {

@@ -13,7 +13,7 @@ enum OutputFiles {
   private static let others = ["identity", "device", "friend", "pending", "capsule"]
 
   /// - Throws: ``FileError``; ``UsageError`` when one file is named twice.
-  static func check(_ options: ParsedOptions) throws {
+  static func check(_ options: ParsedOptions, store: LocalStore) throws {
     var taken: [(option: String, path: String)] = others.compactMap { name in options[name].map { (name, $0) } }
     for name in outputs {
       guard let path = options[name] else { continue }
@@ -26,6 +26,8 @@ enum OutputFiles {
       }
       taken.append((name, path))
       try AtomicFile.checkCanReplace(path)
+      // Pins and devices that are kept here are nowhere else.
+      if places(path).contains(where: { store.owns($0) }) { throw OutputInStore(path: path) }
       // What has not been published yet may be nowhere else. The capsule that was read is in what replaces it.
       let isRead = name == "into" && isCapsuleThatIsRead(path, options)
       if access(path, F_OK) == 0, !isRead, !options.has("replace") { throw OutputExists(path: path) }
@@ -78,6 +80,16 @@ extension Invocation {
   func write(_ bytes: [UInt8], to path: String) throws(FileError) {
     try AtomicFile.write(bytes, to: path, replacing: options.has("replace"))
   }
+}
+
+/// What a store keeps is not written over, whatever a person said.
+struct OutputInStore: NamedError {
+  let path: String
+
+  let name = "fileExists"
+  let kind = FaultKind.file
+  var message: String { "\(path) is where this computer keeps its own, and was not touched." }
+  var next: String { "Choose another name, in another folder." }
 }
 
 /// A file is there already, and nobody said that it may go.

@@ -21,6 +21,32 @@ struct SignalTests {
     try await Self.interrupt(virtual, "udp:\(port)", rounds: Extent.isFull ? 100 : 10)
   }
 
+  @Test("killed between the two touches of a registration: this computer knows the identity")
+  func killedBetweenTouches() async throws {
+    let virtual = try Self.key()
+    let host = try VirtualKeyHost.udp(virtual)
+    defer { host.stop() }
+    let port = try #require(host.port)
+    let folder = try TemporaryFolder()
+    let process = try RunningProgram(
+      Program.sealkey,
+      [
+        "register", "--name", "Ada", "--endorse", "--device", "\(folder.path)/ada.device", "--key", "udp:\(port)",
+        "--timeout", "600", "--data-dir", folder.path,
+      ])
+    for touch in 1...2 {
+      let patience = time(nil) + 60
+      while virtual.touch.pending == nil || virtual.touch.requests.count < touch, time(nil) < patience {
+        try await Task.sleep(for: .milliseconds(2))
+      }
+      if touch == 1 { virtual.touch.touch() }
+    }
+    process.send(SIGKILL)
+    #expect(await process.end() == 128 + SIGKILL)
+    let listed = try Sealkey.run(["directory", "list", "--data-dir", folder.path])
+    #expect(listed.json["identities"]?.array?.compactMap { $0["name"]?.string } == ["Ada"])
+  }
+
   @Test("the same over the kernel's hidraw", .enabled(if: Kernel.isOurs, Kernel.why))
   func onTheKernel() async throws {
     let virtual = try Self.key()

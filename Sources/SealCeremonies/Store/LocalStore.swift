@@ -35,6 +35,18 @@ public struct LocalStore: Sendable {
   var estatesPath: String { "\(path)/estates" }
   var devicesPath: String { "\(path)/devices" }
 
+  /// Whether a file is one of those that a store keeps here. Its path must have no links in it.
+  public func owns(_ file: String) -> Bool {
+    guard let real = realpath(path, nil) else { return false }
+    defer { free(real) }
+    let parts = file.split(separator: "/")
+    let own = String(cString: real).split(separator: "/")
+    guard parts.count > own.count, parts.starts(with: own) else { return false }
+    let name = parts[own.count]
+    return ["directory.json", "known-keys.json", "lock", "estates", "devices"].contains(name)
+      || name.hasPrefix("virtual-key")
+  }
+
   /// Makes a folder and the ones above it, for their owner alone; each name survives a power cut.
   public static func makeFolder(_ path: String) throws(FileError) {
     var made = ""

@@ -31,7 +31,6 @@ extension Command {
     case "revoke":
       let (record, simulated) = try invocation.person("identity")
       let label = try invocation.required("label")
-      try invocation.knownPeople().checkNotDeleted(record.rootHash)
       let found = record.backups.filter { $0.label == label || Hex.encode($0.publicKey) == label }
       guard let backup = found.first else { throw CeremonyError.nothingToRevoke }
       guard found.count == 1 else { throw StoreError.ambiguousName(label) }
@@ -55,7 +54,6 @@ extension Command {
   ) { invocation in
     try invocation.noOperands()
     let (record, simulated) = try invocation.person("identity")
-    try invocation.knownPeople().checkNotDeleted(record.rootHash)
     let key: [UInt8]
     if let given = invocation.options["device-public-key"] {
       if invocation.options.has("device") { throw UsageError.conflict("device", "device-public-key") }
@@ -127,7 +125,6 @@ private enum CareVerb {
     let (record, simulated) = try invocation.person("identity")
     let label = try invocation.required("label")
     let people = invocation.knownPeople()
-    try people.checkNotDeleted(record.rootHash)
     let exclude = people.credentialIDs.map { CredentialDescriptor(id: $0) }
     var forNewKey = invocation
     // It may be plugged in where the root's key was, and be of the same model: what one refused, the other may take.

@@ -11,7 +11,7 @@ extension Command {
   static let endorse = Command(
     "endorse", "Let a device speak for an identity.",
     options: [
-      OptionSpec("identity", "FILE", "the identity record that registration wrote"),
+      OptionSpec("identity", "NAME|FILE", "the identity: as it is known here, or the record that registration wrote"),
       OptionSpec(
         "device", "NAME|FILE", "a device of this computer, kept here or in a file; made when the file is absent"),
       OptionSpec("device-public-key", "HEX", "the public key of a device made elsewhere, 65 bytes"),
@@ -20,8 +20,7 @@ extension Command {
     examples: ["sealkey endorse --identity ada.json --device laptop.device --out endorsement.json"]
   ) { invocation in
     try invocation.noOperands()
-    let (record, simulated) = try invocation.record(try invocation.required("identity"))
-    try invocation.knownPeople().checkNotDeleted(record.rootHash)
+    let (record, simulated) = try invocation.person("identity")
     let time = SealDate(epoch: invocation.now)
     let halves: PublicHalves
     if let key = try invocation.hex("device-public-key", count: 65) {

@@ -139,6 +139,9 @@ extension Command {
     let giver = try invocation.person("giver")
     let receiver = try invocation.person("receiver")
     let item = try invocation.required("item")
+    guard !item.allSatisfy(\.isWhitespace) else {
+      throw UsageError.badValue(option: "--item", value: item, wanted: "words that say what changes hands")
+    }
     let photo = try invocation.options["photo"].map { try AtomicFile.read($0, limit: 64 << 20) }
     let device = try invocation.deviceFile(try invocation.required("device"))
     let (receipt, signed) = try await invocation.withKey(touches: 1) { _, session in
@@ -176,15 +179,23 @@ extension Invocation {
     Ceremony(key: session, userVerification: options.has("no-uv") ? .discouraged : .preferred)
   }
 
-  /// An identity by name, root hash or file.
+  /// Somebody who acts, by name, root hash or file: refused when they have been deleted, before anybody touches anything.
   func person(_ option: String) throws -> (record: DirectoryRecord, isSimulated: Bool) {
     let text = try required(option)
-    if text.contains("/") { return try record(text) }
-    do { return (try store.people().record(text), false) } catch {
-      // Nobody of that name is known here: a file's name.
-      guard access(text, F_OK) == 0 else { throw error }
-      return try record(text)
+    let found: (record: DirectoryRecord, isSimulated: Bool)
+    if text.contains("/") {
+      found = try identity(text)
+    } else {
+      do { found = (try store.people().record(text), false) } catch {
+        // Nobody of that name is known here: a file's name.
+        guard access(text, F_OK) == 0 else { throw error }
+        found = try identity(text)
+      }
     }
+    guard found.record.tier != Tier.deleted.rawValue else {
+      throw StoreError.identityDeleted(name: found.record.displayName)
+    }
+    return found
   }
 
   func deviceFile(_ text: String) throws -> HeldDevice { HeldDevice(try device(text)) }

@@ -34,8 +34,10 @@ extension Command {
     let endorses = invocation.options.has("endorse")
     if invocation.options.has("device"), !endorses { throw UsageError.missingOption("endorse") }
     let path = endorses ? try invocation.required("device") : nil
-    // A file that is no device is said before the key is touched.
-    if let path, access(path, F_OK) == 0 { _ = try invocation.publicHalves(path) }
+    // A device that does not read is said before the key is touched.
+    if let path, access(path, F_OK) == 0 || invocation.store.deviceNames.contains(path) {
+      _ = try invocation.publicHalves(path)
+    }
     return try await invocation.withKey(touches: endorses ? 2 : 1) { _, session in
       let ceremony = Ceremony(
         key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred)
@@ -49,13 +51,18 @@ extension Command {
       }
       // The key holds the identity now. Whatever happens to the second touch, its record is not lost.
       var notEndorsed: (any NamedError)?
+      func remember() async {
+        let (record, isSimulated) = (registered.record, registered.artefact.isSimulated)
+        await invocation.keep { try $0.takeRegistered(record, isSimulated: isSimulated, at: invocation.now) }
+      }
       if let path {
+        // Somebody may pull the plug while the key waits for the second touch.
+        await remember()
         do {
           try await endorse(path, with: ceremony, &registered, invocation)
         } catch { notEndorsed = CommandLineTool.named(error) }
       }
-      let (record, isSimulated) = (registered.record, registered.artefact.isSimulated)
-      await invocation.keep { try $0.takeRegistered(record, isSimulated: isSimulated, at: invocation.now) }
+      await remember()
       var outcome = try invocation.deliver(
         registered.artefact,
         [

@@ -37,7 +37,7 @@ extension Command {
       }
     }
     for file in invocation.options.values["identity"] ?? [] {
-      let (record, _) = try invocation.record(file)
+      let (record, _) = try invocation.identity(file)
       context.directory[record.rootHash] = record
       context.namedSigners = (context.namedSigners ?? []).union([record.rootHash])
     }
