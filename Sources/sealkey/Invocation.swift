@@ -127,7 +127,7 @@ struct Invocation: Sendable {
       do {
         try write(bytes, to: path)
         json.append(("file", .string(path)))
-        say("Wrote \(path).")
+        say("Wrote \(path).".printable)
       } catch {
         losses.add("so it is on the standard output instead", error)
         isOut = true

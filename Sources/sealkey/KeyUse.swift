@@ -112,13 +112,16 @@ extension Invocation {
   /// Says what the key wants, when it wants it.
   private func converse(_ key: SecurityKey, _ talk: Conversation) async {
     var talk = talk
-    for await event in key.events {
-      var now = timespec()
-      clock_gettime(CLOCK_MONOTONIC, &now)
-      for line in talk.lines(about: event, at: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000) {
-        say(line.text)
-        if line.wantsThePerson, !isQuiet { Desktop.notify(line.text) }
-      }
+    for await event in key.events { tell(event, in: &talk) }
+  }
+
+  /// Says what an event means for the person, on the terminal, and on the desktop where nobody watches one.
+  func tell(_ event: KeyEvent, in talk: inout Conversation, indent: String = "") {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    for line in talk.lines(about: event, at: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000) {
+      say(indent + line.text)
+      if line.wantsThePerson, !isQuiet { Desktop.notify(line.text) }
     }
   }
 

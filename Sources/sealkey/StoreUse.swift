@@ -81,7 +81,7 @@ extension Invocation {
   func deviceOrNewFile(_ text: String) throws -> PublicHalves {
     if isKeptDevice(text) { return try store.publicHalves(text) }
     let device = try fromDeviceFile(text) { try DeviceFile.readOrMake($0) }
-    if device.isNew { say("Wrote \(text): this computer's device. It holds secrets; keep it to yourself.") }
+    if device.isNew { say("Wrote \(text): this computer's device. It holds secrets; keep it to yourself.".printable) }
     return device.halves
   }
 

@@ -176,6 +176,17 @@ import WebAuthnCore
     let conflicted = try CapsuleMerge([other, whole])
     #expect(conflicted.report.warnings.map(\.name) == ["eventConflict", "materialConflict"])
     #expect(conflicted.capsule.epochBlobs == whole.epochBlobs)
+    // So is what nobody signs; the first stays.
+    other = whole
+    other.identities[made.owner.hash]?.displayName = "Somebody"
+    let content = try #require(whole.contentBlobs.keys.min())
+    other.contentBlobs[content] = [1]
+    for (files, name) in [([whole, other], "Somebody"), ([other, whole], made.owner.identity.displayName)] {
+      let unsigned = try CapsuleMerge(files)
+      #expect(unsigned.report.warnings.map(\.name) == ["nameConflict", "contentConflict"])
+      #expect(unsigned.report.checks[0].explanation.contains("'\(name)'"))
+      #expect(unsigned.capsule.encoded() == files[0].encoded())
+    }
     #expect(throws: MergeError.nothingToMerge) { _ = try CapsuleMerge([]) }
     other = whole
     other.estateID = "another"

@@ -40,6 +40,17 @@ import WebAuthnCore
     #expect(try Sealkey.text(device) == before.1)
   }
 
+  /// A file's name is text from outside: a line of it is no line of the program's.
+  @Test func aNameOfTwoLines() throws {
+    let name = "\(folder.path)/x\nDone, and safe.json"
+    let run = try Sealkey.run(["register", "--name", "Ada", "--out", name] + common)
+    #expect(run.code == 0)
+    #expect(run.err.contains("/x\u{FFFD}Done"))
+    #expect(!run.err.split(separator: "\n").contains { $0.hasPrefix("Done") })
+    let plain = try Program.run(Program.sealkey, ["directory", "export", "--out", name, "--replace"] + common)
+    #expect(plain.out.split(separator: "\n").count == 1)
+  }
+
   @Test func aResultThatCannotBeWrittenIsSaid() throws {
     let full = try Program.run(
       "sh",

@@ -83,12 +83,17 @@ public struct CapsuleMerge: Sendable {
   }
 
   private mutating func addIdentities(of next: Capsule) throws(MergeError) {
-    for (hash, identity) in next.identities {
+    for (hash, identity) in next.identities.sorted(by: { utf8Order($0.key, $1.key) }) {
       guard let known = capsule.identities[hash] else {
         capsule.identities[hash] = identity
         continue
       }
       guard known.publicKey == identity.publicKey else { throw .publicKeyChanged(hash) }
+      if !sameText(known.displayName, identity.displayName) {
+        report.add(
+          .warning, "nameConflict", known.displayName,
+          "Another file calls this identity '\(identity.displayName)'. Nobody signs a name; the first one is kept.")
+      }
       let new = identity.deviceEndorsements.filter { !known.deviceEndorsements.contains($0) }
       capsule.identities[hash]?.deviceEndorsements += new
     }
@@ -114,7 +119,15 @@ public struct CapsuleMerge: Sendable {
   }
 
   private mutating func addBlobs(of next: Capsule) {
-    for (id, blob) in next.contentBlobs where capsule.contentBlobs[id] == nil { capsule.contentBlobs[id] = blob }
+    for (id, blob) in next.contentBlobs.sorted(by: { utf8Order($0.key, $1.key) }) {
+      if capsule.contentBlobs[id, default: blob] != blob {
+        report.add(
+          .warning, "contentConflict", "content \(id.prefix(8))",
+          "The files hold two contents under this ID. Nobody signs one; the first is kept.")
+      } else {
+        capsule.contentBlobs[id] = blob
+      }
+    }
     for (id, blob) in next.tableBlobs where capsule.tableBlobs[id] != blob {
       let known = capsule.tableBlobs[id].flatMap { try? KeyTable(parsing: $0) }
       if known == nil || (try? KeyTable(parsing: blob)).map({ $0.epoch > known?.epoch ?? 0 }) ?? false {

@@ -79,7 +79,7 @@ enum CapsuleVerb {
     var outcome = verdict(out, capsule, verified, merge.report.joined(verified.report))
     var added = zip(files, merge.added).map { "\($0): \($1) entries that none before it had" }
     added.append("this computer: \(reading.verification.missing.count) entries that none of them had")
-    outcome.text = (added + [outcome.text, "Wrote \(out)."]).joined(separator: "\n")
+    outcome.text = (added + [outcome.text, "Wrote \(out).".printable]).joined(separator: "\n")
     outcome.json = .object(
       [
         ("added", .array(merge.added.map { .int($0) })), ("addedFromStore", .int(reading.verification.missing.count)),

@@ -68,7 +68,7 @@ enum DemoCapsule {
     _ explained: EstateExplanation, _ capsule: Capsule
   ) -> Outcome {
     var lines = [
-      "Wrote \(path): a made-up estate with virtual keys (simulated), as far as '\(stage)'.",
+      "Wrote \(path): a made-up estate with virtual keys (simulated), as far as '\(stage)'.".printable,
       "It passes every check: sealkey capsule verify \(path)", "It explains itself: sealkey capsule show \(path)",
     ]
     if let folder {

@@ -175,7 +175,7 @@ enum HolderVerb {
         try invocation.write(capsule.encoded(), to: into)
       }
       facts.append(("into", .string(into)))
-      invocation.say("Wrote \(into).")
+      invocation.say("Wrote \(into).".printable)
     } catch { invocation.losses.add("the record with the new entry", error) }
   }
 

@@ -28,7 +28,7 @@ extension MatrixVerb {
     func count(_ outcome: Prediction.Outcome) -> Int { predictions.count { $0.outcome == outcome } }
     let (works, withPIN, fails) = (count(.works), count(.worksWithPIN), count(.fails))
     return Outcome(
-      text: "Wrote \(out): \(works) models work, \(withPIN) work with a PIN, \(fails) fail.",
+      text: "Wrote \(out): \(works) models work, \(withPIN) work with a PIN, \(fails) fail.".printable,
       json: .object([
         ("file", .string(out)), ("models", .int(predictions.count)), ("works", .int(works)),
         ("worksWithPIN", .int(withPIN)), ("fails", .int(fails)), ("metadataNumber", .int(found.number)),

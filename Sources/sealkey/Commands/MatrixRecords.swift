@@ -106,7 +106,7 @@ extension MatrixVerb {
     let found = try runs.runs() + practice.runs()
     try invocation.write(Array(MatrixPage.html(found).utf8), to: out)
     return Outcome(
-      text: "Wrote \(out). Runs in it: \(found.count).",
+      text: "Wrote \(out). Runs in it: \(found.count).".printable,
       json: .object([("file", .string(out)), ("runs", .int(found.count))]))
   }
 }

@@ -93,25 +93,24 @@ extension MatrixVerb {
     save: @escaping @Sendable (RunRecord) throws -> Void
   ) -> MatrixRunner {
     let invocation = invocation
-    let asked = Locked<KeyEvent?>(nil)
+    // How many touches a step takes, only the key knows.
+    let silence = Conversation(touches: 1, patience: invocation.timings.touch)
+    let talk = Locked(silence)
     return MatrixRunner(
       place, pin: invocation.rememberedPIN(), refusedPINs: invocation.refusedPINs, timings: invocation.timings,
-      options: options, tool: "sealkey \(CommandLineTool.version)", progress: { Self.say($0, asked, invocation) },
-      save: save)
+      options: options, tool: "sealkey \(CommandLineTool.version)",
+      progress: { progress in
+        if case .key(let event) = progress {
+          talk.withLock { invocation.tell(event, in: &$0, indent: "  ") }
+        } else {
+          // Whatever the step before was waiting for is over.
+          talk.withLock { $0 = silence }
+          Self.say(progress, invocation)
+        }
+      }, save: save)
   }
 
-  /// - Parameter asked: what the key waits for and the person was told. A key says so ten times a second.
-  private static func say(_ progress: MatrixRunner.Progress, _ asked: Locked<KeyEvent?>, _ invocation: Invocation) {
-    switch progress {
-    case .key(.processing): return
-    case .key(let event):
-      let isTold = asked.withLock { last in
-        defer { last = event }
-        return last == event
-      }
-      if isTold { return }
-    default: asked.withLock { $0 = nil }
-    }
+  private static func say(_ progress: MatrixRunner.Progress, _ invocation: Invocation) {
     switch progress {
     case .began(let step, let number, let total):
       invocation.say("\(number) of \(total): \(step.title)")
@@ -122,12 +121,6 @@ extension MatrixVerb {
       for note in finding.notes { invocation.say("  note: \(note)".printable) }
     case .resumed(let count):
       invocation.say("Going on with the run that was begun: \(count) steps are done.")
-    case .key(.touchNeeded): invocation.say("  Touch the key now.")
-    case .key(.userVerificationNeeded): invocation.say("  Put your finger on the key now.")
-    case .key(.cardNeeded(let reader)):
-      invocation.say("  Lay the key on \(reader ?? "a card reader") now.")
-    case .key(.tapAgainNeeded(let reader)):
-      invocation.say("  Lift the key off \(reader) and lay it on again.")
     case .key: break
     }
   }

@@ -43,11 +43,12 @@ extension Command {
     let exclude = word == "register" ? invocation.knownPeople().credentialIDs : []
     let options = try request.options(excludeList: exclude)
     try AtomicFile.write(request.encoded(), to: path, mode: 0o600)
-    invocation.say("Wrote \(path): keep it until the answer is here, then: sealkey import ANSWER --pending \(path)")
+    invocation.say(
+      "Wrote \(path): keep it until the answer is here, then: sealkey import ANSWER --pending \(path)".printable)
     let text = JSONWriter.write(options, .readable)
     if let out = invocation.options["out"] {
       try invocation.write(text + [0x0a], to: out)
-      invocation.say("Wrote \(out).")
+      invocation.say("Wrote \(out).".printable)
     }
     return Outcome(
       text: invocation.options.has("out") ? "" : String(decoding: text, as: UTF8.self),

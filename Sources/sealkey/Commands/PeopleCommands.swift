@@ -106,7 +106,7 @@ extension Command {
     if let path {
       do throws(FileError) {
         try invocation.write(handshake.encoded(pretty: true), to: path)
-        invocation.say("Wrote \(path).")
+        invocation.say("Wrote \(path).".printable)
         isWritten = true
       } catch { invocation.losses.add("the handshake, which --json shows", error) }
     }

@@ -187,7 +187,7 @@ private enum DirectoryVerb {
         text: String(decoding: bytes.dropLast(), as: UTF8.self), json: try JSONReader.parse(bytes), isDocument: true)
     }
     try invocation.write(bytes, to: path)
-    return Outcome(text: "Wrote \(path).", json: .object([("file", .string(path))]))
+    return Outcome(text: "Wrote \(path).".printable, json: .object([("file", .string(path))]))
   }
 }
 
