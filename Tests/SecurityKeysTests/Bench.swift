@@ -27,12 +27,18 @@ final class Bench: Sendable {
   static let quick = KeyTimings(
     touch: Pace.milliseconds(8000), command: Pace.milliseconds(8000), drain: .milliseconds(300))
 
+  /// The key's own: the packets of a message may be as far apart as this run's pace lets them fall.
+  static let timing: KeyTiming = {
+    var timing = KeyTiming()
+    timing.messageTimeout *= Pace.factor
+    return timing
+  }()
   /// For a key that waits until the test itself does something, on a machine that may be busy.
   static let patient = KeyTimings(touch: .seconds(60), command: .seconds(60), drain: .seconds(1))
 
   init(
     _ profile: ModelProfile = .virtual, touch: TouchControl.Policy = .automatic, faults: [Fault] = [],
-    pin: [UInt8]? = Bench.pin, timings: KeyTimings = Bench.quick, timing: KeyTiming = KeyTiming(),
+    pin: [UInt8]? = Bench.pin, timings: KeyTimings = Bench.quick, timing: KeyTiming = Bench.timing,
     pinTriesFloor: Int = 3, asksAgain: Bool = false, wire: Wire = .pair
   ) throws {
     let virtual = try VirtualAuthenticator(profile: profile, touch: touch, timing: timing)

@@ -234,7 +234,7 @@ final class CardBench: Sendable {
 
   init(
     _ profile: ModelProfile = .virtual, traits: CardTraits = CardTraits(), touch: TouchControl.Policy = .automatic,
-    timing: KeyTiming = KeyTiming(), timings: KeyTimings = Bench.quick, reader: String? = nil
+    timing: KeyTiming = Bench.timing, timings: KeyTimings = Bench.quick, reader: String? = nil
   ) throws {
     let virtual = try VirtualAuthenticator(profile: profile, touch: touch, timing: timing)
     let card = VirtualCard(virtual, traits: traits)

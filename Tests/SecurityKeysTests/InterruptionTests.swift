@@ -84,7 +84,7 @@ struct InterruptionTests {
   @Test("a key that ignores CANCEL and INIT is busy until its own time is over")
   func deadlyBusyKey() async throws {
     // The key's own time, at any pace of ours: a busy key is waited for a while and no longer.
-    var timing = KeyTiming()
+    var timing = Bench.timing
     timing.touchTimeout = 1000
     let profile = ModelProfile.virtual.varied("busy") { $0.quirks = [.ignoresCancel, .initDoesNotAbort] }
     let bench = try Bench(profile, touch: .never, timing: timing)

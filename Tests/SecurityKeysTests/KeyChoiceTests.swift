@@ -23,7 +23,7 @@ struct KeyChoiceTests {
     ("U2F", .u2f, [], false),
   ]
 
-  static func bench(_ kind: Int, timing: KeyTiming = KeyTiming()) async throws -> Bench {
+  static func bench(_ kind: Int, timing: KeyTiming = Bench.timing) async throws -> Bench {
     let profile = kinds[kind].profile.varied("choice") {
       $0.quirks = kinds[kind].quirks
       $0.touchTimeoutStatus = .actionTimeout
@@ -149,7 +149,7 @@ struct KeyChoiceTests {
 
   @Test("a key whose patience is shorter is asked again")
   func impatient() async throws {
-    var timing = KeyTiming()
+    var timing = Bench.timing
     timing.touchTimeout = 100
     let benches = [try await Self.bench(0, timing: timing), try await Self.bench(4, timing: timing)]
     let choice = Self.choose(benches, timings: Bench.patient)

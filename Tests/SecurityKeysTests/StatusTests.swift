@@ -77,7 +77,7 @@ struct StatusTests {
     // Scaled: after a third of our own patience.
     let timings = KeyTimings(
       touch: Pace.milliseconds(1500), command: Pace.milliseconds(1000), drain: .milliseconds(200))
-    var timing = KeyTiming()
+    var timing = Bench.timing
     timing.touchTimeout = 900 * Pace.factor
     let bench = try Bench(
       .virtual.varied("late") { $0.touchTimeoutStatus = status }, touch: .never, timings: timings, timing: timing)
