@@ -10,4 +10,6 @@ cd "$(dirname "$0")/.."
 
 swift build -c release --static-swift-stdlib --product sealkey -debug-info-format none \
   -Xswiftc -file-prefix-map -Xswiftc "$PWD=/usr/src/sealkey" \
-  -Xcc "-ffile-prefix-map=$PWD=/usr/src/sealkey" "$@"
+  -Xcc "-ffile-prefix-map=$PWD=/usr/src/sealkey" -Xlinker --build-id=none "$@"
+# The compiler's note to itself on what it was called with, folders and all; no linker is told to leave it out.
+objcopy --remove-section=.swift_modhash .build/release/sealkey

@@ -9,12 +9,11 @@
  *   SEALKEY_FAIL=none:0               nothing fails; each place that allocates is told apart by the calls that led there
  *   SEALKEY_FAIL_LOG=FILE             at the end: "calls NAME COUNT" and "live LIBRARY BLOCKS" are appended to FILE, and
  *                                     "place HASH CALL" for the first allocation at each place
- *   SEALKEY_FAIL_SITES=1              and "site HASH 1" for each block that is left, by the innermost calls of the libraries that
- *                                     allocated it
  *
  * Only calls from C libraries are refused memory: Swift's own allocations end the process by design.
  * libcrypto keeps an error queue and two random generators for each thread until the thread ends. So exit() first waits for
- * the program's own threads that have called libcrypto, up to three seconds: what is left after that is left for good.
+ * the program's own threads that have called libcrypto, up to three seconds, has the system's threads, which do not end, give
+ * back theirs, and lets libcrypto tear itself down, which the program does not: what is left after that is left for good.
  * functions.h is made by failures.sh: F(name, what the function returns when it fails). All take integers or pointers.
  */
 
@@ -24,6 +23,7 @@
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ static enum library caller(void *address) {
 
 /* Live blocks of the libraries, by address: open addressing, never more than half full. */
 #define PLACES (1 << 18)
-static struct { void *block; uint64_t site; unsigned char owner; } live[PLACES];
+static struct { void *block; unsigned char owner; } live[PLACES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long counts[LIBRARIES];
 
@@ -90,9 +90,33 @@ static void has_ended(void *round) {
   else busy_threads--;
 }
 
+/* Threads of the system that call libcrypto for the program's tasks, and the first thread. */
+#define POOL 256
+static pthread_t pool[POOL];
+static _Atomic int pool_lives[POOL], pool_count, pool_stopped;
+static pthread_key_t leaving;
+
+static void has_left(void *number) { pool_lives[(intptr_t)number - 1] = 0; }
+
+static void stop_thread(int number) {
+  (void)number;
+  static void (*stop)(void);
+  if (!stop) stop = (void (*)(void))dlsym(RTLD_DEFAULT, "OPENSSL_thread_stop");
+  if (stop) stop();
+  pool_stopped++;
+}
+
 static void note_thread(enum library owner) {
-  if (owner != CRYPTO || !is_programs || is_counted) return;
+  if (owner != CRYPTO || is_counted) return;
   is_counted = 1;
+  if (!is_programs) {
+    int at = pool_count++;
+    if (at >= POOL) return;
+    pool[at] = pthread_self();
+    pool_lives[at] = 1;
+    pthread_setspecific(leaving, (void *)(intptr_t)(at + 1));
+    return;
+  }
   busy_threads++;
   pthread_setspecific(ending, (void *)1);
 }
@@ -122,7 +146,11 @@ void exit(int code) {
   static void (*real)(int);
   if (!real) real = (void (*)(int))dlsym(RTLD_NEXT, "exit");
   for (int i = 0; i < 3000 && busy_threads > 0; i++) usleep(1000);
-  /* The program leaves libcrypto as it is; here what it has for itself is not to be taken for a leak. */
+  signal(SIGUSR2, stop_thread);
+  int asked = 0;
+  for (int i = 0; i < pool_count && i < POOL; i++)
+    if (pool_lives[i] && !pthread_equal(pool[i], pthread_self()) && pthread_kill(pool[i], SIGUSR2) == 0) asked++;
+  for (int i = 0; i < 3000 && pool_stopped < asked; i++) usleep(1000);
   void (*cleanup)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "OPENSSL_cleanup");
   if (cleanup) cleanup();
   real(code);
@@ -131,37 +159,14 @@ void exit(int code) {
 
 static size_t place(void *block) { return (((uintptr_t)block >> 4) * 0x9E3779B97F4A7C15u >> 46) % PLACES; }
 
-/* Where a block is allocated: three calls of the libraries tell the function that wants it from the allocators it goes
- * through. Slow, so only when it is asked for. */
-static int looks_at_sites;
-
-static uint64_t site(void) {
-  static __thread int is_looking;
-  if (!looks_at_sites || is_looking) return 0;
-  is_looking = 1;
-  void *frames[8];
-  int count = backtrace(frames, 8), taken = 0;
-  uint64_t hash = 14695981039346656037u;
-  for (int i = 0; i < count && taken < 3; i++) {
-    enum library library = caller(frames[i]);
-    if (library == NONE) continue;
-    hash = (hash ^ ((uintptr_t)frames[i] - ranges[library].from)) * 1099511628211u;
-    taken++;
-  }
-  is_looking = 0;
-  return hash;
-}
-
 static void keep(void *block, enum library owner) {
   if (!block || owner == NONE) return;
   note_thread(owner);
-  uint64_t from = site();
   pthread_mutex_lock(&lock);
   size_t at = place(block);
   while (live[at].block) at = (at + 1) % PLACES;
   live[at].block = block;
   live[at].owner = owner;
-  live[at].site = from;
   counts[owner]++;
   pthread_mutex_unlock(&lock);
 }
@@ -300,10 +305,7 @@ static struct function *const functions[] = {
 __attribute__((constructor)) static void begin(void) {
   dl_iterate_phdr(note_library, NULL);
   pthread_key_create(&ending, has_ended);
-  if (getenv("SEALKEY_FAIL_SITES")) {
-    void *frame;
-    looks_at_sites = backtrace(&frame, 1);
-  }
+  pthread_key_create(&leaving, has_left);
   const char *wish = getenv("SEALKEY_FAIL");
   const char *colon = wish ? strchr(wish, ':') : NULL;
   if (colon && (size_t)(colon - wish) < sizeof chosen) {
@@ -326,8 +328,6 @@ __attribute__((destructor)) static void end(void) {
   fprintf(log, "calls malloc %ld\n", allocations);
   for (size_t i = 0; looks_at_places && i < sizeof places / sizeof *places; i++)
     if (places[i].call) fprintf(log, "place %llx %ld\n", (unsigned long long)places[i].hash, places[i].call);
-  for (size_t i = 0; looks_at_sites && i < PLACES; i++)
-    if (live[i].block) fprintf(log, "site %llx 1\n", (unsigned long long)live[i].site);
   fprintf(log, "threads key-threads %d\n", busy_threads);
   for (int i = FIDO; i < LIBRARIES; i++) fprintf(log, "live %s %ld\n", library_names[i], counts[i]);
   fclose(log);

@@ -25,11 +25,9 @@ def note(problem):
     print("PROBLEM " + problem, flush=True)
 
 
-def run(arguments, pin=False, preload=None, log=None, sites=False):
+def run(arguments, pin=False, preload=None, log=None):
     """One command with --json; its exit code, its JSON and what it said."""
     environment = dict(os.environ)
-    if sites:
-        environment["SEALKEY_FAIL_SITES"] = "1"
     if preload is not None:
         environment.update(LD_PRELOAD=SHIM, SEALKEY_FAIL=preload)
         if log:
@@ -99,24 +97,20 @@ class Scene:
         self.name, self.arguments, self.beginning, self.key, self.good = name, arguments, beginning, key, good
         self.folder = os.path.join(WORK, "scene")
 
-    def play(self, failure, log=None, sites=False):
+    def play(self, failure, log=None):
         shutil.rmtree(self.folder, ignore_errors=True)
         if self.beginning:
             shutil.copytree(self.beginning, self.folder, ignore=shutil.ignore_patterns("virtual-key*"))
         arguments = self.arguments + ["--data-dir", self.folder]
         if self.key:
             arguments += ["--key", self.key.address]
-        return run(arguments, pin=self.key is not None, preload=failure, log=log, sites=sites)
+        return run(arguments, pin=self.key is not None, preload=failure, log=log)
 
     def numbers(self, log):
         calls, live, places = {}, {}, {}
-        self.sites = set()
         with open(log) as file:
             for line in file:
                 kind, name, count = line.split()
-                if kind == "site":
-                    self.sites.add(name)
-                    continue
                 {"calls": calls, "place": places}.get(kind, live)[name] = int(count)
         os.unlink(log)
         return calls, live, places
@@ -129,26 +123,18 @@ class Scene:
             if code != 0:
                 sys.exit("%s does not work at all: %s %s" % (self.name, answer, err))
             found.append(self.numbers(log))
-        self.usual_sites = set()
-        for _ in range(3):
-            self.play("-:0", log, sites=True)
-            self.numbers(log)
-            self.usual_sites |= self.sites
         return found[0][0], found[0][2], {name: min(f[1][name] for f in found) for name in found[0][1]}
 
     def left(self, failure, log, usual):
-        """What is left beyond the usual, each time, and from elsewhere than what is always left. A task may have a second
-        thread of the system's, for which libcrypto keeps a second error queue and two more random generators."""
-        for _ in range(3):
+        """What is left beyond the usual: each time, for a task may have had a second thread of the system's this time."""
+        for _ in range(6):
             if not os.path.exists(log):
                 return []
             _, live, _ = self.numbers(log)
             more = ["%d more of %s left" % (live[name] - usual[name], name) for name in usual if live[name] > usual[name]]
-            if not more or (self.sites and self.sites <= self.usual_sites):
+            if not more:
                 return []
-            self.play(failure, log, sites=True)
-        if os.path.exists(log):
-            os.unlink(log)
+            self.play(failure, log)
         return more
 
     def try_all(self):

@@ -94,4 +94,15 @@ ok("so does SIGTERM", code == 130 and s.echoes(), (code, s.seen))
 # Nothing was spent by all this.
 s = Session("pin", "status")
 ok("no try was spent", s.end() == 0 and b"8 tries left" in s.seen, s.seen)
+
+# A PIN from before the minimum was raised is still the PIN, and can be changed.
+s = Session("settings", "min-pin-length", "8", "--yes")
+ok("asks for the PIN", s.until(b"PIN of") and s.wait_hidden(), s.seen)
+s.type(b"2468\n")
+ok("says that a new PIN is wanted", s.end() == 0 and b"sealkey pin change" in s.seen, s.seen)
+s = Session("pin", "change")
+for question, answer in ((b"tries left): ", b"2468"), (b"New PIN of", b"13572468"), (b"again: ", b"13572468")):
+    ok("asks", s.until(question) and s.wait_hidden(), s.seen)
+    s.type(answer + b"\n")
+ok("takes the short old one", s.end() == 0 and b"has the new PIN" in s.seen, s.seen)
 print(f"{passed} passed")
