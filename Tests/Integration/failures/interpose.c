@@ -8,7 +8,8 @@
  *   SEALKEY_FAIL=malloc:17            the 17th allocation by libfido2, libcrypto or libcbor gives NULL
  *   SEALKEY_FAIL=none:0               nothing fails; each place that allocates is told apart by the calls that led there
  *   SEALKEY_FAIL_LOG=FILE             at the end: "calls NAME COUNT" and "live LIBRARY BLOCKS" are appended to FILE, and
- *                                     "place HASH CALL" for the first allocation at each place
+ *                                     "place HASH CALL" for the first allocation at each place, and "lookup refused 1" when
+ *                                     memory was refused to the looking up of an algorithm
  *
  * Only calls from C libraries are refused memory: Swift's own allocations end the process by design.
  * libcrypto keeps an error queue and two random generators for each thread until the thread ends. So exit() first waits for
@@ -226,11 +227,27 @@ static void note_place(long call) {
   is_looking = 0;
 }
 
+/* Whether memory was refused while libcrypto was looking an algorithm up by its name. */
+static int in_lookup;
+
+static void note_lookup(void) {
+  void *frames[48];
+  int count = backtrace(frames, 48);
+  for (int i = 0; i < count; i++) {
+    Dl_info info;
+    if (caller(frames[i]) != CRYPTO || !dladdr(frames[i], &info) || !info.dli_sname) continue;
+    size_t length = strlen(info.dli_sname);
+    if (length > 6 && strcmp(info.dli_sname + length - 6, "_fetch") == 0) in_lookup = 1;
+  }
+}
+
 static int refuses_memory(enum library owner) {
   if (owner == NONE) return 0;
   long call = ++allocations;
   note_place(call);
-  return call == chosen_call && strcmp(chosen, "malloc") == 0;
+  if (call != chosen_call || strcmp(chosen, "malloc") != 0) return 0;
+  note_lookup();
+  return 1;
 }
 
 void *malloc(size_t size) {
@@ -328,6 +345,7 @@ __attribute__((destructor)) static void end(void) {
   fprintf(log, "calls malloc %ld\n", allocations);
   for (size_t i = 0; looks_at_places && i < sizeof places / sizeof *places; i++)
     if (places[i].call) fprintf(log, "place %llx %ld\n", (unsigned long long)places[i].hash, places[i].call);
+  fprintf(log, "lookup refused %d\n", in_lookup);
   fprintf(log, "threads key-threads %d\n", busy_threads);
   for (int i = FIDO; i < LIBRARIES; i++) fprintf(log, "live %s %ld\n", library_names[i], counts[i]);
   fclose(log);

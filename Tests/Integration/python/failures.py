@@ -111,6 +111,9 @@ class Scene:
         with open(log) as file:
             for line in file:
                 kind, name, count = line.split()
+                if kind == "lookup":
+                    self.in_lookup = count == "1"
+                    continue
                 {"calls": calls, "place": places}.get(kind, live)[name] = int(count)
         os.unlink(log)
         return calls, live, places
@@ -126,12 +129,17 @@ class Scene:
         return found[0][0], found[0][2], {name: min(f[1][name] for f in found) for name in found[0][1]}
 
     def left(self, failure, log, usual):
-        """What is left beyond the usual: each time, for a task may have had a second thread of the system's this time."""
+        """What is left beyond the usual, each time: no run is quite like another."""
         for _ in range(6):
             if not os.path.exists(log):
                 return []
             _, live, _ = self.numbers(log)
-            more = ["%d more of %s left" % (live[name] - usual[name], name) for name in usual if live[name] > usual[name]]
+            more = []
+            for name in usual:
+                count = live[name] - usual[name]
+                # When there is no memory while libcrypto 3.0 looks an algorithm up, it forgets two blocks of its own.
+                if count > 0 and not (self.in_lookup and name == "libcrypto" and count == 2):
+                    more.append("%d more of %s left" % (count, name))
             if not more:
                 return []
             self.play(failure, log)
