@@ -229,7 +229,7 @@ _sealkey_value() {
     "capsule --out") echo "files" ;;
     "verify --public-key") echo "" ;;
     "verify --challenge") echo "" ;;
-    "verify --identity") echo "files" ;;
+    "verify --identity") echo "people files" ;;
     "directory --out") echo "files" ;;
     "device --new-passphrase-fd") echo "" ;;
     "pin --new-pin-fd") echo "" ;;
@@ -314,6 +314,6 @@ _sealkey_operand() {
 }
 
 _sealkey_commands="=list =watch =info =register =endorse =sign-in =sponsor =unlock =tap =confirm =meet =receipt =backup =revoke-device =delete =request =import =capsule =verify =inspect =commitment =directory =store =device =pin =passkeys =fingerprints =settings =matrix =doctor =demo =virtual =help"
-_sealkey_topics="=reset"
+_sealkey_topics="=lost =reset"
 
 complete -F _sealkey sealkey

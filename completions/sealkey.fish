@@ -89,6 +89,7 @@ function __sealkey_commands
   printf '%s\t%s\n' demo 'Do the whole job on the built-in virtual key: register, endorse, tap, verify.'
   printf '%s\t%s\n' virtual 'Host the built-in virtual key for other programs.'
   printf '%s\t%s\n' help 'Say how a command is used, or explain a topic.'
+  printf '%s\ttopic\n' lost
   printf '%s\ttopic\n' reset
 end
 
@@ -265,7 +266,7 @@ complete -c sealkey -n '__sealkey_at 0' -a verify -d 'Check any file of this pro
 complete -c sealkey -n '__sealkey_at 1 verify' -F
 complete -c sealkey -n '__sealkey_in verify' -l public-key -x -d 'the root\'s public key, 64 bytes, known from elsewhere'
 complete -c sealkey -n '__sealkey_in verify' -l challenge -x -d 'the challenge of a bare stored assertion'
-complete -c sealkey -n '__sealkey_in verify' -l identity -rF -d 'an identity record to check against; may be repeated'
+complete -c sealkey -n '__sealkey_in verify' -l identity -rF -a '(__sealkey_list people)' -d 'whoever made it: as they are known here, or their record; may be repeated'
 
 complete -c sealkey -n '__sealkey_at 0' -a inspect -d 'Decode and explain WebAuthn, COSE, CTAP or Seal bytes.'
 complete -c sealkey -n '__sealkey_at 1 inspect' -F -a '-'

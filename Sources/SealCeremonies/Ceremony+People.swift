@@ -27,13 +27,15 @@ extension Ceremony {
     _ friend: DirectoryRecord, on owner: DirectoryRecord, device: borrowing PrivateHalves, at time: SealDate
   ) async throws -> Meeting {
     guard friend.rootHash != owner.rootHash else { throw CeremonyError.samePerson }
+    let verifiedOwner = try Self.verified(owner)
+    try Self.checkSpeaks(device.devicePublicKey, for: verifiedOwner)
     let nonce = Random.bytes(32)
     let reverse = Statement.forgeReverse(senderHash: owner.rootHash, recipientHash: friend.rootHash, nonce: nonce)
     let handshake = ForgeHandshake(
       senderHash: owner.rootHash, recipientHash: friend.rootHash, senderDevicePublicKey: device.devicePublicKey,
       nonce: nonce, signature: try device.signature(for: reverse.commitment().digest), forgedAt: time)
-    // Before the friend is asked: the device may have been revoked.
-    try Self.demand(handshake.verify(sender: try Self.verified(owner)))
+    // Before the friend is asked.
+    try Self.demand(handshake.verify(sender: verifiedOwner))
     let signed = try await sign(
       .friend(myHash: owner.rootHash, theirHash: friend.rootHash, nonce: nonce), as: friend)
     let attestation = FriendshipAttestation(nonce: nonce, timestamp: time, assertion: signed.assertion)
@@ -60,9 +62,7 @@ extension Ceremony {
       photoSHA256: photo.map { SHA256.hash($0) }, signedAtEpoch: time, nonce: Random.bytes(32))
     let statement = Statement.receipt(terms)
     let verifiedGiver = try Self.verified(giver)
-    guard verifiedGiver.device(device.devicePublicKey) != nil else {
-      throw CeremonyError.ownResultBad(name: "giverSignatureFailed", "The device is none of the giver's live devices.")
-    }
+    try Self.checkSpeaks(device.devicePublicKey, for: verifiedGiver)
     let signed = try await sign(statement, as: receiver)
     let receipt = CustodyReceipt(
       terms: terms, giverName: giver.displayName, receiverName: receiver.displayName,
@@ -75,6 +75,13 @@ extension Ceremony {
 
   private static func verified(_ record: DirectoryRecord) throws(CeremonyError) -> VerifiedIdentity {
     do { return try VerifiedIdentity(record: record) } catch { throw .badRootKey }
+  }
+
+  /// Whoever touches a key for a device that does not count has touched it for nothing.
+  private static func checkSpeaks(_ device: [UInt8], for person: VerifiedIdentity) throws(CeremonyError) {
+    guard person.device(device) == nil else { return }
+    let isRevoked = person.revokedDevices.contains { $0.publicKey == device }
+    throw .deviceNotEndorsed(name: person.displayName, isRevoked: isRevoked)
   }
 
   /// What was made is checked as anybody else would.

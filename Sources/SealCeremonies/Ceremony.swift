@@ -102,7 +102,11 @@ public struct Ceremony: Sendable {
   /// - Throws: ``CeremonyError``, or what the key throws.
   public func sign(_ statement: Statement, as record: DirectoryRecord) async throws -> Signed {
     guard let credentialID = record.credentialID else { throw CeremonyError.missingCredentialID }
-    return try await sign(statement, credentialID: credentialID, under: try rootKey(record))
+    do {
+      return try await sign(statement, credentialID: credentialID, under: try rootKey(record))
+    } catch let error as any NamedError where error.name == "notOnThisKey" {
+      throw CeremonyError.notTheirKey(name: record.displayName)
+    }
   }
 
   /// Has one credential sign `statement`, and verifies the answer under its key. One touch.

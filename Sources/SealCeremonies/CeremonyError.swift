@@ -36,6 +36,10 @@ public enum CeremonyError: NamedError, Hashable {
   case notSponsored
   /// The root has revoked the device.
   case deviceRevoked
+  /// The key in hand does not hold the root's credential.
+  case notTheirKey(name: String)
+  /// The device that is to sign for the person is none of their live devices; the root may have revoked it.
+  case deviceNotEndorsed(name: String, isRevoked: Bool)
   /// The root has revoked the device that is to be endorsed.
   case deviceStaysRevoked
   /// Both sides of the act are one and the same identity.
@@ -63,6 +67,8 @@ public enum CeremonyError: NamedError, Hashable {
     case .uvMismatch: "uvMismatch"
     case .notSponsored: "notSponsored"
     case .deviceRevoked, .deviceStaysRevoked: "deviceRevoked"
+    case .notTheirKey: "notOnThisKey"
+    case .deviceNotEndorsed: "deviceNotEndorsed"
     case .samePerson: "samePerson"
     case .selfBackup: "selfBackup"
     case .nothingToRevoke: "nothingToRevoke"
@@ -91,9 +97,14 @@ public enum CeremonyError: NamedError, Hashable {
       "The lock was made without PIN or fingerprint, and the key answers only with one: that gives another secret."
     case .notSponsored: "The identity carries no locked halves: it was not registered for somebody else."
     case .deviceRevoked: "The root has revoked the device that these halves belong to."
+    case .notTheirKey(let name):
+      "This is not the key of \(name): their own credential is not on it. Nothing was signed."
+    case .deviceNotEndorsed(let name, true): "The device does not speak for \(name) any more: it was revoked."
+    case .deviceNotEndorsed(let name, false): "The device does not speak for \(name): their record does not endorse it."
     case .deviceStaysRevoked: "The root has revoked this device, and a revocation is for good."
     case .samePerson: "Both sides are the same identity."
-    case .selfBackup: "The new key holds a known credential already, and a key cannot be its own backup."
+    case .selfBackup:
+      "The new key is known here already: as the identity's own key, as somebody's, or as a spare that was added before."
     case .nothingToRevoke: "The identity has no such backup or device."
     case .ownResultBad(_, let what): "What was made does not verify, and was thrown away. \(what)"
     }
@@ -117,9 +128,15 @@ public enum CeremonyError: NamedError, Hashable {
     case .uvMismatch(false): "Turn off 'always verify' on the key, or use it where it was registered."
     case .notSponsored: "Give the identity file that 'sealkey sponsor' wrote, or the directory's record with its locks."
     case .deviceRevoked: "There is nothing to open: the identity must be made again."
-    case .deviceStaysRevoked: "Endorse another device: sealkey device make"
+    case .deviceStaysRevoked: "Endorse another device: sealkey device make NAME"
+    case .notTheirKey:
+      "Use the key that was registered first for them. A spare can sign in and endorse devices after that, and nothing else."
+    case .deviceNotEndorsed(_, true): "Use another device of theirs, or make one: sealkey sign-in --device NAME"
+    case .deviceNotEndorsed:
+      "Give the newest record of theirs, or let the device speak for them: sealkey sign-in --device NAME"
     case .samePerson: "Give two different identities."
-    case .selfBackup: "Use a key that is new."
+    case .selfBackup:
+      "Use a key that is new. A spare that was revoked stays so; a spare that was added needs nothing more."
     case .nothingToRevoke: "See what the identity has: sealkey directory list"
     case .ownResultBad: "Check that the identity files and the device belong together, then try again."
     }
@@ -130,7 +147,9 @@ public enum CeremonyError: NamedError, Hashable {
     case .badName: .usage
     case .unsupportedKey, .prfUnsupported, .keyForgets: .noKey
     case .uvNotConfigured, .uvMismatch: .userVerification
-    case .notSponsored, .deviceRevoked, .deviceStaysRevoked, .samePerson, .selfBackup, .nothingToRevoke: .refused
+    case .notSponsored, .deviceRevoked, .deviceStaysRevoked, .deviceNotEndorsed, .notTheirKey, .samePerson, .selfBackup,
+      .nothingToRevoke:
+      .refused
     case .prfMissing: .key
     case .missingCredentialID, .badRootKey: .file
     default: .bad

@@ -10,6 +10,8 @@ public struct PINRules: Sendable, Hashable {
   public let minimumLength: Int
   /// The most characters, in Unicode code points.
   public let maximumLength: Int
+  /// The fewest characters that the PIN of now can have: one that must be changed may be from before the minimum was raised.
+  public let presentMinimumLength: Int
   /// Whether the key refuses PINs that are easy to guess.
   public let refusesSimplePINs: Bool
   /// Where the maker describes that rule.
@@ -18,6 +20,7 @@ public struct PINRules: Sendable, Hashable {
   /// The rules in a key's getInfo; those of CTAP 2.1 section 6.5.1 where it says nothing.
   public init(_ info: AuthenticatorInfo?) {
     minimumLength = max(4, info?.minPINLength ?? 4)
+    presentMinimumLength = info?.forcePINChange == true ? 4 : minimumLength
     maximumLength = min(63, max(minimumLength, info?.maxPINLength ?? 63))
     refusesSimplePINs = info?.pinComplexityPolicy == true
     policyURL = info?.pinComplexityPolicyURL.flatMap { HIDNode.cleaned(String(decoding: $0, as: UTF8.self)) }

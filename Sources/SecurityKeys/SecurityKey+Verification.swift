@@ -199,8 +199,7 @@ extension SecurityKey {
       if tries.triesLeft <= pinTriesFloor { throw SecurityKeyError.pinTriesLow(left: tries.triesLeft) }
     }
     guard let provider = source.provider else { throw SecurityKeyError.pinRequired }
-    // A PIN that must be changed may be from before the minimum was raised.
-    let minimum = info.forcePINChange == true ? 4 : max(4, info.minPINLength ?? 4)
+    let minimum = PINRules(info).presentMinimumLength
     while true {
       let request = PINRequest(
         keyName: endpoint.name, triesLeft: tries?.triesLeft, minimumLength: minimum,

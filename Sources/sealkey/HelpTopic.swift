@@ -4,7 +4,36 @@
 
 /// What `sealkey help` explains besides the commands.
 enum HelpTopic {
-  static let all: [String: String] = ["reset": reset]
+  static let all: [String: String] = ["lost": lost, "reset": reset]
+
+  /// What can still be done when something is lost, and by whom.
+  static let lost = """
+    What to do when something is lost.
+
+    A computer, and you have your key:
+      On another computer, import what you have of yourself: sealkey directory import people.json
+      Find the device: sealkey directory list
+      Revoke it: sealkey revoke-device --identity NAME --device-public-key DIGITS --out no-laptop.json
+      Have a phone with Seal publish it, and seal again there. What only that computer knew is on no other: write
+      "sealkey directory export --out people.json" after every change, and keep the file somewhere else.
+
+    A spare key, and you have your own key:
+      sealkey directory list shows what the spare is called.
+      sealkey backup revoke --identity NAME --label SPARE --out no-spare.json
+
+    Your own key, and you have a spare:
+      With the spare you can still sign in (sealkey sign-in) and let new devices speak for you. It cannot tap, revoke, add
+      another spare, or delete: only your own key can. Whoever finds your key and knows its PIN can do all of that.
+      Sign in on your phone with the spare while you can. Tell the owners who count on you as a key holder, so that they choose
+      somebody else or a new identity of yours; then register a new key as a new identity.
+
+    Your own key, and you have no spare:
+      Nothing brings the identity back. Devices that speak for you go on doing so. Register a new key as a new
+      identity, meet your people again, and have your phone seal again.
+
+    A key that was registered for somebody else:
+      What is left for them opens with that key alone. Register another key as theirs, and choose the new identity.
+    """
 
   /// Reset is not offered: nothing that Seal needs is left afterwards, and nothing brings it back.
   static let reset = """

@@ -109,6 +109,14 @@ extension Invocation {
     }
   }
 
+  /// Whoever finds a key without a PIN is whoever it stands for.
+  func warnOfNoPIN(_ key: SecurityKey) async {
+    guard let info = try? await key.open().info, info.option("clientPin") == false, info.option("uv") != true else {
+      return
+    }
+    say("This key has no PIN: whoever finds it can use it. To set one: sealkey pin set")
+  }
+
   /// Says what the key wants, when it wants it.
   private func converse(_ key: SecurityKey, _ talk: Conversation) async {
     var talk = talk

@@ -164,7 +164,7 @@ enum UsageError: NamedError, Hashable {
     switch self {
     case .noVerb, .unknownVerb: "See the list: sealkey help"
     case .environmentNotUTF8: "Name the folder with --data-dir."
-    default: "See how it is used: add --help"
+    default: "See how it is used: the same command with --help"
     }
   }
 

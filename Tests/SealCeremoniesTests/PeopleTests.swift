@@ -142,7 +142,7 @@ import WebAuthnCore
     #expect(
       await failure {
         _ = try await theirs.receipt(from: ada.record, device: halves(), to: karin.record, item: "x", at: 1)
-      } == "giverSignatureFailed")
+      } == "deviceNotEndorsed")
     #expect(
       await failure {
         _ = try await theirs.meet(ada.record, on: ada.record, device: halves(), at: SealDate(epoch: 1))

@@ -45,18 +45,32 @@ import WebAuthnCore
     // The older copy is good as it is, and what is known here counts all the same.
     #expect(try !checks(["verify", path("old.json"), "--data-dir", path("none")]).contains("deviceRevoked"))
     #expect(try checks(["verify", path("old.json")] + here).contains("deviceRevoked"))
-    for named in [[], ["--identity", path("old.json")]] {
+    for named in [[], ["--identity", path("old.json")], ["--identity", "Ada"]] {
       let run = try Sealkey.run(["verify", handshake] + named + here)
       #expect(try Sealkey.failures(run) == ["deviceNotEndorsed"])
+      let why = run.json["checks"]?.array?.first { $0["name"]?.string == "deviceNotEndorsed" }
+      #expect(why?["explanation"]?.string?.contains("was revoked") == true)
     }
     #expect(
       try Sealkey.run(["verify", handshake, "--identity", path("old.json"), "--data-dir", path("none")]).code == 0)
     for me in ["Ada", path("old.json")] {
       try untouched(["meet", "--me", me, "--device", "laptop", "--friend", "Bob"] + bob, "deviceNotEndorsed")
       let receipt = ["receipt", "--giver", me, "--device", "laptop", "--receiver", "Bob", "--item", "x"]
-      try untouched(receipt + bob, "giverSignatureFailed")
+      try untouched(receipt + bob, "deviceNotEndorsed")
       try untouched(["endorse", "--identity", me, "--device", "laptop"] + here, "deviceRevoked")
     }
+    // As a list shows the device, as a check calls it, and its whole key.
+    let digits = try #require(
+      try Sealkey.run(["device", "export", "laptop"] + here).json["devicePublicKeyHex"]?.string)
+    for text in [digits, "\(digits.prefix(18))...", String(digits.dropFirst(2).prefix(8)), digits.uppercased()] {
+      let again = try Sealkey.run(["revoke-device", "--identity", "Ada", "--device-public-key", text] + here)
+      #expect(again.code == 0, "\(text)")
+      #expect(again.err.contains("revoked already"))
+    }
+    // Another key than theirs is told so, and has signed nothing.
+    let stranger = try Sealkey.run(["revoke-device", "--identity", "Ada", "--device", "laptop"] + bob)
+    #expect(stranger.error == "notOnThisKey")
+    #expect(stranger.json["error"]?["message"]?.string?.contains("not the key of Ada") == true)
     // Whose key it is, only a touch can say; the second one is spared.
     let signIn = try Sealkey.run(["sign-in", "--device", "laptop"] + here)
     #expect(signIn.error == "deviceRevoked")

@@ -62,6 +62,11 @@ import WebAuthnCore
       ])
     #expect(added["label"]?.string == "spare")
     _ = try good(["verify", path("s.json")])
+    func spares() throws -> [String]? {
+      let ada = try good(["directory", "list"])["identities"]?.array?.first { $0["name"]?.string == "Ada" }
+      return ada?["spares"]?.array?.compactMap { $0["label"]?.string }
+    }
+    #expect(try spares() == ["spare"])
     let bySpare = try good(["sign-in", "--device", "desk"], spare)
     #expect(bySpare["backup"]?.bool == true)
     let selfBackup = try Sealkey.run(
@@ -72,6 +77,7 @@ import WebAuthnCore
       try Sealkey.run(["backup", "revoke", "--identity", "Ada", "--label", "none"] + here).error == "nothingToRevoke")
     _ = try good(["backup", "revoke", "--identity", "Ada", "--label", "spare", "--out", path("br.json")])
     _ = try good(["verify", path("br.json")])
+    #expect(try spares() == [])
     #expect(try Sealkey.run(["sign-in", "--device", "desk"] + spare).error == "credentialNoLongerValid")
 
     // A device that is lost is found in the list, and the beginning of its key is enough.

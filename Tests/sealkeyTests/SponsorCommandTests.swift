@@ -14,15 +14,15 @@ import WebAuthnCore
     let record = "\(folder.path)/emma.json"
     let sponsor = ["sponsor", "--name", "Emma", "--out", record] + key
     // Without a PIN nothing is touched and nothing is written.
-    let early = try Sealkey.run(sponsor, pin: "2468")
+    let early = try Sealkey.run(sponsor, pin: "tulip")
     #expect(early.error == "uvNotConfigured")
     #expect(early.code == 4)
     #expect(!early.err.contains("Touch the key"))
     #expect(!early.err.contains("The first touch"))
     #expect(try !Sealkey.exists(record))
 
-    #expect(try Sealkey.run(["pin", "set"] + key, pin: "2468").code == 0)
-    let made = try Sealkey.run(sponsor, pin: "2468")
+    #expect(try Sealkey.run(["pin", "set"] + key, pin: "tulip").code == 0)
+    let made = try Sealkey.run(sponsor, pin: "tulip")
     #expect(made.code == 0, "\(made.err)")
     #expect(made.json["proven"]?.bool == true)
     #expect(made.json["simulated"]?.bool == true)
@@ -32,7 +32,7 @@ import WebAuthnCore
     for touch in 1...3 { #expect(made.err.components("Touch the key now (touch \(touch) of 3, ") == 1) }
 
     for file in [record, lock] {
-      let opened = try Sealkey.run(["unlock", file] + key, pin: "2468")
+      let opened = try Sealkey.run(["unlock", file] + key, pin: "tulip")
       #expect(opened.code == 0, "\(file): \(opened.err)")
       #expect(opened.json["saltForm"]?.string == "hashed")
       #expect(opened.json["rootHash"]?.string == made.json["rootHash"]?.string)
@@ -41,12 +41,12 @@ import WebAuthnCore
     // Another computer that has only the lock's own JSON needs the identity too.
     let seal = try #require(try JSONReader.parse(Array(Sealkey.text(lock).utf8))["seal"])
     try Sealkey.put(String(decoding: JSONWriter.write(seal), as: UTF8.self), "\(folder.path)/raw.json")
-    #expect(try Sealkey.run(["unlock", "\(folder.path)/raw.json"] + key, pin: "2468").error == "missingOption")
-    let raw = try Sealkey.run(["unlock", "\(folder.path)/raw.json", "--identity", record] + key, pin: "2468")
+    #expect(try Sealkey.run(["unlock", "\(folder.path)/raw.json"] + key, pin: "tulip").error == "missingOption")
+    let raw = try Sealkey.run(["unlock", "\(folder.path)/raw.json", "--identity", record] + key, pin: "tulip")
     #expect(raw.code == 0)
 
     // Nothing is overwritten, and that is known before the touch.
-    let again = try Sealkey.run(sponsor, pin: "2468")
+    let again = try Sealkey.run(sponsor, pin: "tulip")
     #expect(again.error == "fileExists")
     #expect(again.code == 7)
     #expect(!again.err.contains("Touch the key"))
@@ -66,7 +66,7 @@ import WebAuthnCore
     let other = (start.hasPrefix("A") ? "B" : "A") + start.drop { $0 == "\\" }.dropFirst()
     #expect(text.components(start) == 1)
     try Sealkey.put(text.replacing(start, with: other), "\(folder.path)/changed.json")
-    let changed = try Sealkey.run(["unlock", "\(folder.path)/changed.json"] + key, pin: "2468")
+    let changed = try Sealkey.run(["unlock", "\(folder.path)/changed.json"] + key, pin: "tulip")
     #expect(changed.error == "lockChanged", "\(changed.json)")
     // What only the key can tell is said, and what the file says twice must agree.
     func names(_ file: String) throws -> [String] {
@@ -85,7 +85,7 @@ import WebAuthnCore
     }
     let wrongID = String(id.dropLast()) + (id.hasSuffix("0") ? "1" : "0")
     try Sealkey.put(text.replacing(id, with: wrongID), "\(folder.path)/odd.json")
-    let blamed = try Sealkey.run(["unlock", "\(folder.path)/odd.json"] + key, pin: "2468")
+    let blamed = try Sealkey.run(["unlock", "\(folder.path)/odd.json"] + key, pin: "tulip")
     #expect(blamed.error == "lockChanged", "\(blamed.json)")
     #expect(!blamed.err.contains("touch"))
   }
@@ -95,8 +95,8 @@ import WebAuthnCore
   func anUnfitKey(_ model: String, _ name: String) throws {
     let folder = try TemporaryFolder()
     let key = ["--key", "virtual:\(model)", "--data-dir", "\(folder.path)/key"]
-    #expect(try Sealkey.run(["pin", "set"] + key, pin: "2468").code == 0)
-    let made = try Sealkey.run(["sponsor", "--name", "Emma", "--out", "\(folder.path)/e.json"] + key, pin: "2468")
+    #expect(try Sealkey.run(["pin", "set"] + key, pin: "tulip").code == 0)
+    let made = try Sealkey.run(["sponsor", "--name", "Emma", "--out", "\(folder.path)/e.json"] + key, pin: "tulip")
     #expect(made.error == name, "\(made.json)")
     #expect(made.json["error"]?["next"]?.string?.contains("Use another key") == true)
     for file in ["e.json", "e-lock.json", "e-handover.txt"] {
@@ -107,9 +107,9 @@ import WebAuthnCore
   @Test func theSheetSaysWhatMustBeKnown() throws {
     let folder = try TemporaryFolder()
     let key = ["--key", "virtual", "--data-dir", "\(folder.path)/key"]
-    _ = try Sealkey.run(["pin", "set"] + key, pin: "2468")
+    _ = try Sealkey.run(["pin", "set"] + key, pin: "tulip")
     let made = try Sealkey.run(
-      ["sponsor", "--name", "Emma", "--out", "\(folder.path)/e.json", "--no-prove"] + key, pin: "2468")
+      ["sponsor", "--name", "Emma", "--out", "\(folder.path)/e.json", "--no-prove"] + key, pin: "tulip")
     #expect(made.json["proven"]?.bool == false)
     let sheet = try Sealkey.text("\(folder.path)/e-handover.txt")
     for words in [
@@ -122,7 +122,7 @@ import WebAuthnCore
     }
     let hash = try #require(made.json["rootHash"]?.string)
     #expect(sheet.contains("  \(hash.prefix(8)) \(hash.dropFirst(8).prefix(8)) "))
-    #expect(!sheet.contains("2468"))
+    #expect(!sheet.contains("tulip"))
     #expect(sheet.split(separator: "\n").allSatisfy { $0.count <= 80 })
   }
 

@@ -88,7 +88,8 @@ public enum StoreError: NamedError, Hashable {
     case .newerVersion: "Use a newer version of this program."
     case .publicKeyChanged: "Do not go on: meet the person again and compare their key."
     case .identityDeleted, .badDeleteMarker: "Nothing was changed."
-    case .unprovenIdentityRecord: "Get the record from Seal's directory once a device has been endorsed."
+    case .unprovenIdentityRecord:
+      "Import the file that its registration wrote; or endorse a device with its key, where it is known, and export again."
     case .identityNotFound: "Import the identity record first: sealkey directory import FILE"
     case .signerUnknown: "Import the identity record of whoever signed it first: sealkey directory import FILE"
     case .ambiguousName: "Give the root hash instead."

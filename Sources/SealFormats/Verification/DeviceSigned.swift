@@ -24,7 +24,8 @@ extension ForgeHandshake {
       report.add(.bad, "identityMissing", "sender", "The handshake names another sender.")
     }
     if sender.device(senderDevicePublicKey) == nil {
-      report.add(.bad, "deviceNotEndorsed", sender.displayName, "The device is none of the sender's live devices.")
+      report.add(
+        .bad, "deviceNotEndorsed", sender.displayName, sender.whyNotLive(senderDevicePublicKey, "the sender"))
     }
     if DeviceSignature.isValid(signature, by: senderDevicePublicKey, over: statement) {
       report.add(.good, "deviceSignature", sender.displayName, "The sender's device signed this meeting.")
@@ -32,6 +33,15 @@ extension ForgeHandshake {
       report.add(.bad, "signatureDoesNotMatch", sender.displayName, "The device did not sign this meeting.")
     }
     return report
+  }
+}
+
+extension VerifiedIdentity {
+  /// Why what the device signed does not count. A device that is revoked may have signed before, and nothing tells when.
+  fileprivate func whyNotLive(_ device: [UInt8], _ person: String) -> String {
+    revokedDevices.contains { $0.publicKey == device }
+      ? "The device that signed was revoked by \(person). It may have signed before that, and nothing in the file tells."
+      : "The device that signed is none of \(person)'s live devices."
   }
 }
 
@@ -91,7 +101,8 @@ extension CustodyReceipt {
     } else {
       report.add(
         .bad, "giverSignatureFailed", giver.displayName,
-        "No live device of the giver signed this receipt.")
+        giver.device(giverDevicePublicKey) == nil
+          ? giver.whyNotLive(giverDevicePublicKey, "the giver") : "The giver's device did not sign this receipt.")
     }
     let photoIsGood = !report.checks.contains { $0.name == "photoAltered" }
     if !photoIsGood { return (.photoAltered, report) }

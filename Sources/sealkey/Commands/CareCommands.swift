@@ -110,7 +110,9 @@ extension Command {
 private enum CareVerb {
   /// A device of the record by its public key or by the beginning of it, which every list shows.
   static func device(_ text: String, of record: DirectoryRecord) throws -> [UInt8] {
-    let digits = text.lowercased()
+    // As a list shows it, with dots; and as a check calls it, without the 04 that begins every key.
+    var digits = String(text.lowercased().reversed().drop { $0 == "." }.reversed())
+    if !digits.hasPrefix("04") { digits = "04" + digits }
     guard (8...130).contains(digits.utf8.count), digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
       throw UsageError.badValue(
         option: "--device-public-key", value: text, wanted: "65 bytes in hexadecimal, or their first 8 digits or more")
@@ -138,7 +140,11 @@ private enum CareVerb {
       try Confirmation.ask(
         ["Plug in the NEW key. When it is there, type: new"], word: "new", invocation, isAnsweredByYes: false)
     }
-    let accepted = try await forNewKey.withKey(touches: 3) { _, session in
+    if record.deviceEndorsements.contains(where: \.isSponsored) {
+      invocation.say("What is locked with \(record.displayName)'s own key, a spare does not open.".printable)
+    }
+    let accepted = try await forNewKey.withKey(touches: 3) { key, session in
+      await invocation.warnOfNoPIN(key)
       invocation.say(
         "The first touch registers the new key; the second says that it belongs to \(record.displayName).".printable)
       return try await invocation.ceremony(session).acceptBackup(for: record, excludeList: exclude)
@@ -176,6 +182,9 @@ private enum CareVerb {
   static func revoke(
     _ publicKey: [UInt8], _ what: String, _ record: DirectoryRecord, _ simulated: Bool, _ invocation: Invocation
   ) async throws -> Outcome {
+    if (try? AuthoritySet(record: record))?.revoked.contains(publicKey) == true {
+      invocation.say("It is revoked already, as is known here. This signs it once more.")
+    }
     let (revocation, signed) = try await invocation.withKey(touches: 1) { _, session in
       invocation.say("Touching the key says that \(what) does not act for \(record.displayName) any more.".printable)
       return try await invocation.ceremony(session).revoke(

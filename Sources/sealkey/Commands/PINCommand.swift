@@ -47,7 +47,8 @@ extension Command {
         guard info.option("clientPin") == false else { throw PINCommandError.alreadySet(key: facts.name) }
         let ask = PINEntry.newPIN(invocation.pinWay(invocation.pinDescriptor), PINRules(info))
         try await key.setPIN(
-          try await ask(PINRequest(keyName: facts.name, triesLeft: nil, minimumLength: info.minPINLength ?? 4)))
+          try await ask(
+            PINRequest(keyName: facts.name, triesLeft: nil, minimumLength: PINRules(info).minimumLength)))
         return Outcome(
           text: "\(facts.name) has a PIN now. Without it nobody can use what is on the key, you included.",
           json: .object([("name", .string(facts.name)), ("simulated", .bool(facts.isSimulated)), ("set", .bool(true))]))
@@ -60,11 +61,12 @@ extension Command {
         guard info.option("clientPin") == true else { throw SecurityKeyError.pinNotSet }
         let old = RememberedPIN(PINEntry.provider(invocation.pinWay(invocation.pinDescriptor)))
         let tries = try await key.pinTriesLeft()
-        let minimum = info.minPINLength ?? 4
+        let rules = PINRules(info)
         // The old one is asked for first, and used when the new one is known.
-        _ = try await old.ask(PINRequest(keyName: facts.name, triesLeft: tries, minimumLength: minimum))
-        let ask = PINEntry.newPIN(invocation.pinWay(newDescriptor ?? invocation.pinDescriptor), PINRules(info))
-        let new = try await ask(PINRequest(keyName: facts.name, triesLeft: nil, minimumLength: minimum))
+        let present = rules.presentMinimumLength
+        _ = try await old.ask(PINRequest(keyName: facts.name, triesLeft: tries, minimumLength: present))
+        let ask = PINEntry.newPIN(invocation.pinWay(newDescriptor ?? invocation.pinDescriptor), rules)
+        let new = try await ask(PINRequest(keyName: facts.name, triesLeft: nil, minimumLength: rules.minimumLength))
         try await key.changePIN(to: new) { try await old.ask($0) }
         return Outcome(
           text: "\(facts.name) has the new PIN.",

@@ -181,21 +181,21 @@ extension Invocation {
 
   /// Somebody who acts, by name, root hash or file: refused when they have been deleted, before anybody touches anything.
   func person(_ option: String) throws -> (record: DirectoryRecord, isSimulated: Bool) {
-    let text = try required(option)
-    let found: (record: DirectoryRecord, isSimulated: Bool)
-    if text.contains("/") {
-      found = try identity(text)
-    } else {
-      do { found = (try store.people().record(text), false) } catch {
-        // Nobody of that name is known here: a file's name.
-        guard access(text, F_OK) == 0 else { throw error }
-        found = try identity(text)
-      }
-    }
+    let found = try somebody(try required(option))
     guard found.record.tier != Tier.deleted.rawValue else {
       throw StoreError.identityDeleted(name: found.record.displayName)
     }
     return found
+  }
+
+  /// Somebody by name, root hash or file, whatever became of them.
+  func somebody(_ text: String) throws -> (record: DirectoryRecord, isSimulated: Bool) {
+    if text.contains("/") { return try identity(text) }
+    do { return (try store.people().record(text), false) } catch {
+      // Nobody of that name is known here: a file's name.
+      guard access(text, F_OK) == 0 else { throw text.hasSuffix(".json") ? FileError.notFound(path: text) : error }
+      return try identity(text)
+    }
   }
 
   func deviceFile(_ text: String) throws -> HeldDevice { HeldDevice(try device(text)) }

@@ -38,7 +38,8 @@ extension Command {
     if let path, access(path, F_OK) == 0 || invocation.store.deviceNames.contains(path) {
       _ = try invocation.publicHalves(path)
     }
-    return try await invocation.withKey(touches: endorses ? 2 : 1) { _, session in
+    return try await invocation.withKey(touches: endorses ? 2 : 1) { key, session in
+      await invocation.warnOfNoPIN(key)
       let ceremony = Ceremony(
         key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred)
       invocation.say("Touching the key makes a new identity for \(name) on it.")
@@ -111,7 +112,7 @@ struct AlreadyRegistered: NamedError {
       : "This key is registered already, for somebody whom this computer knows (\(known.joined(separator: ", ")))."
   }
   var next: String {
-    "If the file was lost, write it again: sealkey directory export --out people.json. "
-      + "To use the key on this computer: sealkey sign-in. For somebody else, use another key."
+    "For somebody else, use another key. If the file was lost, write it again: sealkey directory export --out people.json "
+      + "(another computer takes it once a device is endorsed). To use the key on this computer: sealkey sign-in."
   }
 }

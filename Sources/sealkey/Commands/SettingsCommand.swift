@@ -76,9 +76,12 @@ private enum Settings {
       [explanation, "Type yes to go on."], word: "yes", invocation, isAnsweredByYes: true)
     return try await invocation.withKey { key, session in
       try await body(key, session)
-      let shown = show(try await key.open())
+      let facts = try await key.open()
+      let shown = show(facts)
+      let next =
+        facts.info?.forcePINChange == true ? "\nThe key wants a new PIN before anything else: sealkey pin change" : ""
       return Outcome(
-        text: "Done.\n\(shown.text)", json: .object([("changed", .string(name)), ("settings", shown.json)]))
+        text: "Done.\n\(shown.text)\(next)", json: .object([("changed", .string(name)), ("settings", shown.json)]))
     }
   }
 }

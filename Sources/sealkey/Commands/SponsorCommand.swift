@@ -172,7 +172,8 @@ extension Command {
         form == .hashed
           ? "The salt was used as WebAuthn says (hashed)." : "The salt was used as it is (raw), not as WebAuthn says.")
       lines.append(
-        name.map { "The private halves are kept on this computer, as the device \($0)." } ?? "Nothing was kept.")
+        name.map { "The private halves are kept on this computer, as the device \($0)." } ?? "Nothing private was kept."
+      )
       if isSimulated { lines.append("Simulated: a virtual key had a part in this.") }
       return Outcome(
         text: lines.joined(separator: "\n"),

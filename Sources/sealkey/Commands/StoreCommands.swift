@@ -118,7 +118,16 @@ private enum DirectoryVerb {
     let all = people.records.values.sorted { ($0.displayName, $0.rootHash) < ($1.displayName, $1.rootHash) }
     func devices(_ record: DirectoryRecord) -> [VerifiedIdentity.Device] {
       if record.tier == Tier.deleted.rawValue { return [] }
-      return (try? VerifiedIdentity(record: record))?.devices ?? []
+      // A device that was endorsed twice is one.
+      var seen = Set<[UInt8]>()
+      return ((try? VerifiedIdentity(record: record))?.devices ?? []).filter { seen.insert($0.publicKey).inserted }
+    }
+    func spares(_ record: DirectoryRecord) -> [AuthoritySet.Authority] {
+      if record.tier == Tier.deleted.rawValue { return [] }
+      return ((try? AuthoritySet(record: record))?.members ?? []).filter { $0.role != .root }
+    }
+    func label(_ spare: AuthoritySet.Authority) -> String {
+      if case .backup(let label) = spare.role { label } else { "" }
     }
     let lines = all.flatMap { record in
       let pin = people.pins[record.rootHash].map { "pinned (\($0.origin.rawValue))" } ?? "not pinned"
@@ -131,7 +140,7 @@ private enum DirectoryVerb {
           let kind = device.isSponsored ? "  locked with the key" : device.isBackupEndorsed ? "  by a backup" : ""
           let here = devicesHere[device.publicKey].map { "  \($0), on this computer" } ?? ""
           return "  device \(Hex.encode(device.publicKey.prefix(9)))...\(kind)\(here)".printable
-        }
+        } + spares(record).map { "  spare key '\(label($0))'".printable }
     }
     return Outcome(
       text: lines.isEmpty ? "Nobody is known here yet." : lines.joined(separator: "\n"),
@@ -144,6 +153,15 @@ private enum DirectoryVerb {
                 ("rootHash", .string($0.rootHash)), ("name", .string($0.displayName)), ("tier", .string($0.tier)),
                 ("publicKeyHex", .hex($0.publicKey)), ("pinned", .bool(people.pins[$0.rootHash] != nil)),
                 ("liveDevices", .int(devices($0).count)), ("backups", .int($0.backups.count)),
+                (
+                  "spares",
+                  .array(
+                    spares($0).map { spare in
+                      .object([
+                        ("label", .string(label(spare))), ("publicKeyHex", .hex(spare.key.rawRepresentation)),
+                      ])
+                    })
+                ),
                 ("simulated", .bool($0.isSimulated)),
                 (
                   "devices",

@@ -12,7 +12,9 @@ extension Command {
     options: [
       OptionSpec("public-key", "HEX", "the root's public key, 64 bytes, known from elsewhere"),
       OptionSpec("challenge", "HEX", "the challenge of a bare stored assertion"),
-      OptionSpec("identity", "FILE", "an identity record to check against; may be repeated", repeatable: true),
+      OptionSpec(
+        "identity", "NAME|FILE", "whoever made it: as they are known here, or their record; may be repeated",
+        repeatable: true),
     ],
     examples: [
       "sealkey verify tap.json --identity ada.json", "sealkey verify assertion.json --public-key HEX --challenge HEX",
@@ -37,7 +39,7 @@ extension Command {
       }
     }
     for file in invocation.options.values["identity"] ?? [] {
-      let (record, _) = try invocation.identity(file)
+      let (record, _) = try invocation.somebody(file)
       context.directory[record.rootHash] = record
       context.namedSigners = (context.namedSigners ?? []).union([record.rootHash])
     }
