@@ -19,7 +19,9 @@ extension HolderAct {
     }
     guard let statement = verified.statement else { throw .noEpoch }
     guard let place = statement.custodianHashes.firstIndex(of: holder.rootHash) else {
-      throw .notAKeyHolder(name: holder.displayName)
+      throw .notAKeyHolder(
+        name: holder.displayName,
+        holders: statement.custodianHashes.map { reading.context.directory[$0]?.displayName ?? verified.name(of: $0) })
     }
     guard statement.custodianPublicKeys.indices.contains(place),
       statement.custodianPublicKeys[place] == holder.publicKey
@@ -43,20 +45,6 @@ extension HolderAct {
   static let clockTolerance: Int64 = 300
   /// Seconds after which a record without any new entry is unlikely: two years.
   static let longestPause: Int64 = 730 * 86_400
-
-  /// This holder's tap for the current claim, when it is known here and counts: it need not, and cannot, be made again.
-  public static func keptTap(
-    in reading: EstateReading, by holder: DirectoryRecord, claimID: String? = nil
-  ) -> EstateEvent? {
-    guard let status = EstateView(entries: reading.entries(), clamped: true).status(at: reading.context.now),
-      let claim = status.claim, claimID == nil || claimID == claim.id,
-      status.validTaps.contains(where: { $0.holder == holder.rootHash })
-    else { return nil }
-    return reading.verification.admitted.last {
-      $0.kind == .authorization && $0.terms.actorHash == holder.rootHash
-        && (try? AuthorizationPayload(parsing: $0.terms.payload))?.claimID == claim.id
-    }
-  }
 
   static func openClaim(
     _ reading: EstateReading, _ holder: String, _ claimID: String?, _ usesRecordTimes: Bool, at now: Int64

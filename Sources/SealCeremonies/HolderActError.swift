@@ -21,7 +21,7 @@ public enum HolderActError: NamedError, Hashable {
   /// The owner has not sealed: there are no key holders.
   case noEpoch
   /// This identity is not a key holder of the newest epoch.
-  case notAKeyHolder(name: String)
+  case notAKeyHolder(name: String, holders: [String])
   /// The owner signed another root key for this key holder.
   case holderKeyDiffers(name: String)
   /// The device is none of the key holder's live devices, by the record.
@@ -36,6 +36,8 @@ public enum HolderActError: NamedError, Hashable {
   case clockAhead(now: Int64, newest: Int64)
   /// Something happened between the preparation and the touch. The touch was thrown away.
   case changedMeanwhile(String)
+  /// The same key holder made the same entry meanwhile, in another window. This touch was thrown away.
+  case madeMeanwhile(isTap: Bool, at: Int64)
 
   public var name: String {
     switch self {
@@ -52,7 +54,7 @@ public enum HolderActError: NamedError, Hashable {
     case .claimantUnknown: "identityMissing"
     case .clockBehind: "clockBehind"
     case .clockAhead: "clockAhead"
-    case .changedMeanwhile: "changedMeanwhile"
+    case .changedMeanwhile, .madeMeanwhile: "changedMeanwhile"
     }
   }
 
@@ -66,7 +68,8 @@ public enum HolderActError: NamedError, Hashable {
     case .claimTimeUnproven:
       "No timestamp by a trusted authority proves when the claim was opened, so this computer's own clock counts."
     case .noEpoch: "The owner has not sealed yet: there are no key holders."
-    case .notAKeyHolder(let name): "\(name) is not a key holder of this estate."
+    case .notAKeyHolder(let name, let holders):
+      "\(name) is not a key holder of this estate by this record. Its key holders are \(holders.joined(separator: ", "))."
     case .holderKeyDiffers(let name): "The owner signed another root key for \(name) than the one that is used here."
     case .deviceNotEndorsed: "This device is none of the key holder's live devices in the record."
     case .materialMissing: "The newest epoch's material is not in the record, or is not what the owner signed."
@@ -75,6 +78,9 @@ public enum HolderActError: NamedError, Hashable {
       "This computer's clock says \(UTCText.format(now)), and the record knows something of \(UTCText.format(latest))."
     case .clockAhead(let now, let newest):
       "This computer's clock says \(UTCText.format(now)), and the newest entry is of \(UTCText.format(newest))."
+    case .madeMeanwhile(let isTap, let time):
+      "You \(isTap ? "tapped" : "confirmed") in another window meanwhile, at \(UTCText.format(time)). That one is kept here, "
+        + "and this touch was thrown away."
     case .changedMeanwhile(let what): "The key was touched, and \(what) meanwhile. The touch was thrown away."
     }
   }
@@ -88,7 +94,12 @@ public enum HolderActError: NamedError, Hashable {
     case .notTheCurrentClaim:
       "Look at the record with 'sealkey capsule show', and tap for the current claim or not at all."
     case .claimTimeUnproven: "Leave --use-record-times out, and wait until the claim is open by this computer's clock."
-    case .noEpoch, .notAKeyHolder: "Check that the right identity and the newest record are used."
+    case .notAKeyHolder:
+      "Only a key holder taps or confirms. If the owner has named this person since, get the newest record."
+    case .madeMeanwhile(isTap: true, _):
+      "There is nothing more to do: the same command gives out the tap that counts, without a touch."
+    case .madeMeanwhile(isTap: false, _): "There is nothing more to do."
+    case .noEpoch: "Check that the right identity and the newest record are used."
     case .holderKeyDiffers: "Do not go on: ask the owner."
     case .deviceNotEndorsed:
       "Endorse this device, have a phone publish it, let the owner seal again, and get the record after that."

@@ -29,7 +29,8 @@ enum CommandLineTool {
       if options.has("help") { return try finish(Outcome(text: command.help, json: command.json), arguments) }
       try command.check(options)
       let invocation = try Invocation(options)
-      try OutputFiles.check(options, store: invocation.store)
+      try OutputFiles.check(
+        options, store: invocation.store, mayHoldIt: command.name == Command.tap.name && options.has("capsule"))
       defer { invocation.refusedPINs.forgetAll() }
       return try finish(invocation.losses.told(in: try await command.run(invocation)), arguments)
     } catch {

@@ -14,15 +14,23 @@ struct EstateExplanation {
   private let who: PeopleNames
   /// By the times that the record states.
   private let stated: ReleaseStatus?
-  /// By this computer's own times, where it has a history of the estate.
+  /// By this computer's own times.
   private let seen: ReleaseStatus?
+  /// What this computer has to do with the estate.
+  private let part: HolderPart
+  /// This computer sees the estate for the first time, and whether it remembers that.
+  private let firstLook: (isFirst: Bool, isKept: Bool)
 
   /// - Parameters:
-  ///   - firstSeen: when this computer first had each event; nil when it keeps no history.
+  ///   - firstSeen: when this computer first had each event, now included; nil when that is not to be looked at.
+  ///   - isFirstMeeting: it had seen nothing of the estate before.
+  ///   - isKept: it remembers what it sees.
+  ///   - here: the root hashes of whoever a device of this computer speaks for.
   ///   - known: everybody who is known here, and called as they are here.
   init(
     _ capsule: Capsule, _ verified: CapsuleVerification, _ context: CapsuleContext,
-    firstSeen: [String: Int64]? = nil, known: KnownPeople = KnownPeople()
+    firstSeen: [String: Int64]? = nil, isFirstMeeting: Bool = false, isKept: Bool = true, here: Set<String> = [],
+    known: KnownPeople = KnownPeople()
   ) {
     self.capsule = capsule
     self.verified = verified
@@ -32,6 +40,8 @@ struct EstateExplanation {
     seen = firstSeen.flatMap {
       EstateView(entries: verified.entries(firstSeen: $0), clamped: true).status(at: context.now)
     }
+    part = HolderPart(verified, entries: firstSeen.map { verified.entries(firstSeen: $0) }, here: here, context.now)
+    firstLook = (isFirstMeeting, isKept)
   }
 
   // MARK: For a person
@@ -41,8 +51,9 @@ struct EstateExplanation {
     if capsule.isSimulated { out.append("It was made with virtual keys, and nobody in it is real (simulated).") }
     out.append("")
     out += people + who.differences.map { "  \($0)" } + [""] + rule + [""] + standing
+    out += part.lines(who)
     if let shown = seen ?? stated {
-      let timeline = EstateTimeline(shown, verified, who)
+      let timeline = EstateTimeline(shown, verified, who, isByFirstSight: seen != nil)
       out += ["", "Time line (UTC)"] + timeline.moments
       out += [""] + timeline.bar
     }
@@ -71,6 +82,7 @@ struct EstateExplanation {
       if let confirmed { words.append("confirmed \(UTCText.date(confirmed.terms.occurredAtEpoch))") }
       if let claim = status?.claim, claim.claimant == hash { words.append("opened the claim") }
       if status?.validTaps.contains(where: { $0.holder == hash }) ?? false { words.append("TAPPED") }
+      if part.isHere(hash) { words.append("THIS COMPUTER") }
       out.append("  key holder  " + words.joined(separator: ", "))
     }
     return out
@@ -99,10 +111,9 @@ struct EstateExplanation {
         out += describe(stated, "by the times in the record")
         out.append("  A tap needs both to be open.")
       }
+      out += firstSight(seen)
     } else {
       out += describe(stated, "by the times in the record")
-      out.append(
-        "  This computer has no history of the estate: it counts claims and taps from when it first sees them.")
     }
     if let departure = stated.departure {
       out.append(
@@ -112,14 +123,52 @@ struct EstateExplanation {
     return out
   }
 
+  /// Why this computer's times are not the record's.
+  private func firstSight(_ seen: ReleaseStatus) -> [String] {
+    let isLater =
+      (seen.claim.map { $0.time != verified.statedTime(of: $0.position) } ?? false)
+      || seen.validTaps.contains { $0.time != verified.statedTime(of: $0.position) }
+    guard firstLook.isFirst || isLater else { return [] }
+    var out: [String] = []
+    if firstLook.isFirst { out.append("  This computer sees the estate for the first time.") }
+    out.append(
+      "  Claims and taps count here from when this computer first saw them, whatever date they bear: nobody is to")
+    out.append("  be hurried by a record that just turned up.")
+    if firstLook.isFirst, !firstLook.isKept {
+      out.append("  Nothing of this look is kept, so the next one begins anew.")
+    }
+    return out
+  }
+
   private func describe(_ status: ReleaseStatus, _ how: String) -> [String] {
     var out = ["  \(status.state.rawValue), \(how): \(Self.sentence(status))"]
     if let next = status.nextChange {
       out.append("  It next changes by itself at \(UTCText.format(next)).")
     } else if status.state != .released {
-      out.append("  It does not change by itself: somebody must act.")
+      out.append("  It does not change by itself: \(actors(status))")
     }
     return out
+  }
+
+  /// Who must do what for a state to end that no clock ends.
+  private func actors(_ status: ReleaseStatus) -> String {
+    let others = "The owner can still stop it, and a key holder can object."
+    switch status.state {
+    case .overdue: return "a key holder opens a claim in the app, or the owner shows a sign."
+    case .claimOpen:
+      let tapped = Set(status.validTaps.map(\.holder))
+      let left = status.holders.filter { !tapped.contains($0) }.map { who($0) }
+      let more = max(1, status.policy.threshold - Int64(status.validTaps.count))
+      return "\(more) more of these must tap: \(left.joined(separator: ", ")). \(others)"
+    case .authorized:
+      let claimant = status.claim.map { who($0.claimant) } ?? "the claimant"
+      return "\(claimant) can open the estate in the app now. \(others)"
+    case .objected:
+      return status.void == nil
+        ? "whoever objected must take the objection back in the app, or the owner stops the claim."
+        : "this claim is over; a key holder can open a new one in the app."
+    case .active, .warning, .grace, .cancelled, .released: return "somebody must act in the app."
+    }
   }
 
   private static func sentence(_ status: ReleaseStatus) -> String {
@@ -146,12 +195,12 @@ struct EstateExplanation {
       ("ownerName", .string(who(verified.ownerHash))),
       ("ownerPinned", .bool(context.pins[verified.ownerHash] != nil)), ("events", .int(verified.admitted.count)),
       ("recordHeadHex", .hex(verified.recordHead)), ("byStatedTimes", stated.map { Self.json($0) }),
-      ("byFirstSight", seen.map { Self.json($0) }),
+      ("byFirstSight", seen.map { Self.json($0) }), ("firstMeeting", .bool(firstLook.isFirst)),
       (
         "holders",
         .array(
           (verified.statement?.custodianHashes ?? []).map {
-            .object([("rootHash", .string($0)), ("name", .string(who($0)))])
+            .object([("rootHash", .string($0)), ("name", .string(who($0)))] + part.json($0))
           })
       ),
       ("warnings", .array(verified.report.warnings.map { .string($0.name) })),
@@ -181,6 +230,15 @@ struct EstateExplanation {
         .array(
           status.validTaps.map {
             .object([("holderHash", .string($0.holder)), ("atEpoch", .int($0.time))])
+          })
+      ),
+      (
+        "idleTaps",
+        .array(
+          status.idleTaps.map {
+            .object([
+              ("holderHash", .string($0.holder)), ("atEpoch", .int($0.time)), ("reason", .string($0.reason.rawValue)),
+            ])
           })
       ),
       ("releasedAtEpoch", status.release.map { .int($0.releasedAt) }),

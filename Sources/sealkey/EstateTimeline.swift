@@ -9,10 +9,14 @@ struct EstateTimeline {
   private let status: ReleaseStatus
   private let verified: CapsuleVerification
   private let who: PeopleNames
+  /// How its times were found.
+  private let isByFirstSight: Bool
   private static let width = 64
 
-  init(_ status: ReleaseStatus, _ verified: CapsuleVerification, _ who: PeopleNames) {
+  /// - Parameter isByFirstSight: claims and taps in it count from when this computer first saw them.
+  init(_ status: ReleaseStatus, _ verified: CapsuleVerification, _ who: PeopleNames, isByFirstSight: Bool) {
     self.status = status
+    self.isByFirstSight = isByFirstSight
     self.verified = verified
     self.who = who
   }
@@ -39,19 +43,35 @@ struct EstateTimeline {
     }
     if let claim = status.claim {
       let void = status.void.map { ", which counts for nothing (\($0.rawValue))" } ?? ""
-      found.append((claim.time, "\(who(claim.claimant)) opened the claim\(void)"))
+      found += moments(of: claim.position, at: claim.time, "\(who(claim.claimant)) opened the claim\(void)", "claim")
     }
     if let timeline = status.timeline {
       found.append((timeline.warningEndsAt, "the warning ends"))
       found.append((timeline.opensAt, "the claim is open for taps"))
     }
-    for tap in status.validTaps { found.append((tap.time, "\(who(tap.holder)) tapped")) }
+    for tap in status.validTaps {
+      found += moments(of: tap.position, at: tap.time, "\(who(tap.holder)) tapped", "tap of \(who(tap.holder))")
+    }
+    for tap in status.idleTaps {
+      found += moments(
+        of: tap.position, at: tap.time, "a tap of \(who(tap.holder)), which does not count: \(tap.reason.words)",
+        "tap of \(who(tap.holder))")
+    }
     if let release = status.release { found.append((release.releasedAt, "released")) }
     found.append((status.now, "now"))
     return found.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map {
       let mark = $0.element.text == "now" ? ">" : " "
       return "\(mark) \(UTCText.format($0.element.time))  \($0.element.text)"
     }
+  }
+
+  /// An entry at its own time, and, where that is another, the moment from which it counts on this computer.
+  private func moments(
+    of position: LogPosition, at time: Int64, _ text: String, _ what: String
+  ) -> [(time: Int64, text: String)] {
+    let stated = verified.statedTime(of: position)
+    guard isByFirstSight, time != stated else { return [(stated, text)] }
+    return [(stated, "\(text) (by the record)"), (time, "this computer first saw the \(what), which counts from here")]
   }
 
   /// The same as a bar, from the last sign of the owner to now or to the opening.

@@ -34,7 +34,11 @@ enum FileKind: Hashable {
     do { return try body() } catch let error as any NamedError {
       // What is wrong with the file itself is said first; that others can read it matters only where it is secret.
       if let file = error as? FileError, file.name != "fileTooOpen" { throw error }
-      guard let found = of(path), !wanted.contains(found.kind) else { throw error }
+      guard let found = of(path), !wanted.contains(found.kind) else {
+        let json: JSONError? = if case FormatError.notJSON(let json) = error { json } else { error as? JSONError }
+        guard let json else { throw error }
+        throw NoSuchText(path: path, wanted: name.hasSuffix(",") ? String(name.dropLast()) : name, error: json)
+      }
       throw WrongFile(path: path, what: found.what, wanted: name, use: found.use)
     }
   }
@@ -120,6 +124,23 @@ enum FileKind: Hashable {
     default: "what a key signed"
     }
   }
+}
+
+/// A file without the text that should be in it.
+struct NoSuchText: NamedError, Hashable {
+  let path: String
+  let wanted: String
+  let error: JSONError
+
+  var name: String { error.name }
+  var offset: Int? { error.offset }
+  var message: String {
+    if error == .truncated(offset: 0) { return "\(path) is empty: it is not \(wanted)." }
+    // What begins well was it once.
+    let isOther = error.offset == 0
+    return "\(path) \(isOther ? "is not" : "does not read as") \(wanted). \(error.message)"
+  }
+  var next: String { "Give another file, or get this one again from where it came from." }
 }
 
 /// A good file in the wrong place.

@@ -115,7 +115,10 @@ struct Invocation: Sendable {
   }
 
   /// Writes an artefact to `--out`, or gives it as the result.
-  func deliver(_ artefact: Artefact, _ summary: [String], _ facts: [(String, JSONValue?)]) throws -> Outcome {
+  /// - Parameter isThere: the file of `--out` holds it already, and is left as it is.
+  func deliver(
+    _ artefact: Artefact, _ summary: [String], _ facts: [(String, JSONValue?)], isThere: Bool = false
+  ) throws -> Outcome {
     let bytes = options.has("seal") ? artefact.sealOnly() : artefact.encoded(pretty: true)
     var json: [(String, JSONValue?)] = [
       ("kind", .string(artefact.kind.rawValue)), ("simulated", .bool(artefact.isSimulated)),
@@ -125,9 +128,9 @@ struct Invocation: Sendable {
     var isOut = !options.has("out")
     if let path = options["out"] {
       do {
-        try write(bytes, to: path)
+        if !isThere { try write(bytes, to: path) }
         json.append(("file", .string(path)))
-        say("Wrote \(path).".printable)
+        say((isThere ? "\(path) holds it already and was left as it is." : "Wrote \(path).").printable)
       } catch {
         losses.add("so it is on the standard output instead", error)
         isOut = true

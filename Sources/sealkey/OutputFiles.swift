@@ -12,8 +12,10 @@ enum OutputFiles {
   /// What is read or made beside them. `--into` may be the capsule that was read: it holds all of it.
   private static let others = ["identity", "device", "friend", "pending", "capsule"]
 
+  /// - Parameter mayHoldIt: a file that is there may be the result already: the command looks itself, with
+  ///   ``checkNew(_:except:)``.
   /// - Throws: ``FileError``; ``UsageError`` when one file is named twice.
-  static func check(_ options: ParsedOptions, store: LocalStore) throws {
+  static func check(_ options: ParsedOptions, store: LocalStore, mayHoldIt: Bool = false) throws {
     var taken: [(option: String, path: String)] = others.compactMap { name in options[name].map { (name, $0) } }
     for name in outputs {
       guard let path = options[name] else { continue }
@@ -28,12 +30,24 @@ enum OutputFiles {
       try AtomicFile.checkCanReplace(path)
       // Pins and devices that are kept here are nowhere else.
       if places(path).contains(where: { store.owns($0) }) { throw OutputInStore(path: path) }
-      // What has not been published yet may be nowhere else. The capsule that was read is in what replaces it.
-      let isRead = name == "into" && isCapsuleThatIsRead(path, options)
-      if access(path, F_OK) == 0, !isRead, !options.has("replace") { throw OutputExists(path: path) }
+      if !mayHoldIt { try checkNew(name, options) }
       // Private halves are never written over: nothing brings them back.
       if beginsWithPrivateHalves(path) { throw FileError.exists(path: path) }
     }
+  }
+
+  /// Nothing is there that would be replaced.
+  /// - Parameter held: options whose files hold the result already.
+  static func checkNew(_ options: ParsedOptions, except held: Set<String> = []) throws {
+    for name in outputs where !held.contains(name) { try checkNew(name, options) }
+  }
+
+  private static func checkNew(_ name: String, _ options: ParsedOptions) throws {
+    // What has not been published yet may be nowhere else. The capsule that was read is in what replaces it.
+    guard let path = options[name], access(path, F_OK) == 0, !options.has("replace"),
+      !(name == "into" && isCapsuleThatIsRead(path, options))
+    else { return }
+    throw OutputExists(path: path)
   }
 
   /// Whether what `--into` names is the capsule that was read.

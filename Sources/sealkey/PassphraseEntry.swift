@@ -2,6 +2,7 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+import CTAPWire
 import CryptoCore
 import Glibc
 import SealCeremonies
@@ -11,14 +12,22 @@ enum PassphraseEntry {
   /// One more than the longest, so that one that is too long is refused and not cut.
   private static let limit = DeviceFile.maximumPassphrase + 1
 
-  /// The one that there is.
-  static func existing(_ descriptor: Int32?) -> DeviceFile.Passphrase {
-    { path in
-      if let descriptor { return try line(descriptor) }
-      do { return try ask("Passphrase of \(path): ") } catch TerminalError.absent {
-        throw DeviceError.passphraseRequired(path: path)
-      }
-    }
+  /// The one that there is, and how often it may be asked for: a person mistypes, a descriptor does not.
+  static func existing(_ descriptor: Int32?) -> (ask: DeviceFile.Passphrase, tries: Int) {
+    if let descriptor { return ({ _ in try line(descriptor) }, 1) }
+    let (asked, tries) = (Locked(0), 3)
+    return (
+      { path in
+        let number = asked.withLock { count in
+          count += 1
+          return count
+        }
+        let lead = number > 1 ? "That is not the passphrase. Try \(number) of \(tries).\n" : ""
+        do { return try ask("\(lead)Passphrase of \(path): ") } catch TerminalError.absent {
+          throw DeviceError.passphraseRequired(path: path)
+        }
+      }, tries
+    )
   }
 
   /// A new one: twice on a terminal, once from a descriptor.

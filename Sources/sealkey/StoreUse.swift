@@ -59,9 +59,11 @@ extension Invocation {
 
   /// A device by the name under which it is kept here, or from a file.
   func device(_ text: String) throws -> PrivateHalves {
-    let ask = try PassphraseEntry.existing(descriptor("passphrase-fd"))
-    if isDeviceFile(text) { return try fromDeviceFile(text) { try DeviceFile.read($0, passphrase: ask) } }
-    return try store.device(text, passphrase: ask)
+    let (ask, tries) = PassphraseEntry.existing(try descriptor("passphrase-fd"))
+    if isDeviceFile(text) {
+      return try fromDeviceFile(text) { try DeviceFile.read($0, passphrase: ask, tries: tries) }
+    }
+    return try store.device(text, passphrase: ask, tries: tries)
   }
 
   /// The public side of a device, for which nobody is asked for a passphrase.
@@ -117,7 +119,19 @@ extension Invocation {
           throw ActorError.notInRecordYet(person: record.displayName, device: name)
         }
       }
-      throw ActorError.none
+      // Somebody else's estate: whoever this computer's devices speak for is said, and whose act it would be.
+      let holders = capsule.namedHolders.map { hash in
+        people.records[hash]?.displayName ?? capsule.identities[hash]?.displayName ?? String(hash.prefix(8))
+      }
+      let keys = try names.map { try publicHalves($0).devicePublicKey }
+      let mine = here.filter { record in
+        let verified = try? VerifiedIdentity(record: record)
+        return keys.contains { verified?.device($0) != nil }
+      }
+      if let person = named?.record ?? mine.first, !capsule.namedHolders.contains(person.rootHash) {
+        throw ActorError.notAKeyHolder(person: person.displayName, holders: holders)
+      }
+      throw ActorError.none(holders: holders)
     }
     guard found.count == 1 else { throw ActorError.several(found.map { "\($0.0.displayName) with \($0.1)" }) }
     return first
@@ -126,13 +140,15 @@ extension Invocation {
 
 /// Why it is not clear who acts.
 enum ActorError: NamedError, Hashable {
-  case none
+  case none(holders: [String])
+  case notAKeyHolder(person: String, holders: [String])
   case several([String])
   case notInRecordYet(person: String, device: String)
 
   var name: String {
     switch self {
     case .none: "noDeviceKey"
+    case .notAKeyHolder: "notAKeyHolder"
     case .several: "severalDevices"
     case .notInRecordYet: "noShare"
     }
@@ -141,21 +157,38 @@ enum ActorError: NamedError, Hashable {
     switch self {
     case .notInRecordYet(let person, let device):
       "The device \(device) speaks for \(person), and the record does not know it yet: it holds no share there."
-    case .none: "No device of this computer speaks for anybody in this record."
+    case .none(let holders):
+      "No device of this computer speaks for a key holder of this estate. \(Self.those(holders))"
+    case .notAKeyHolder(let person, let holders):
+      "\(person) is not a key holder of this estate by this record. \(Self.those(holders))"
     case .several(let who): "More than one device of this computer could act: \(who.joined(separator: "; "))."
     }
   }
+  private static func those(_ holders: [String]) -> String {
+    holders.isEmpty ? "It names no key holders at all." : "Its key holders are \(holders.joined(separator: ", "))."
+  }
   var next: String {
     switch self {
+    case .notAKeyHolder:
+      "Only a key holder taps or confirms. If the owner has named this person since, get the newest record."
     case .notInRecordYet:
       "A phone with Seal must publish the endorsement that sign-in wrote, and the owner must seal again after that. "
         + "Until then use a device that the record knows."
     case .none:
-      "Name them with --identity and --device, or keep them here: sealkey directory import, sealkey device make"
+      "If you are one of them: name yourself with --identity and your device with --device, or keep them here: sealkey "
+        + "directory import, sealkey device make"
     case .several: "Say which with --device."
     }
   }
   var kind: FaultKind { .refused }
+}
+
+extension Capsule {
+  /// The root hashes of the key holders whom the newest statement in the file names. Nothing of it was checked.
+  var namedHolders: [String] {
+    let newest = events.filter { $0.kind == .epochPublished }.max { $0.logPosition < $1.logPosition }
+    return newest.flatMap { try? EpochPublishedPayload(parsing: $0.terms.payload) }?.custodianHashes ?? []
+  }
 }
 
 extension LocalStore {

@@ -102,6 +102,8 @@ for place in 80:xterm 40:xterm 40:dumb; do
   drive 0 0 'sealkey device list'
   drive 0 0 'sealkey device export laptop'
   drive 0 0 'sealkey device passphrase set laptop' 'New passphrase of' "$secret" 'The same once more' "$secret"
+  drive 0 0 'sealkey device passphrase change laptop' 'Passphrase of' 'not the one' 'Try 2 of 3' "$secret" \
+    'New passphrase of' "$secret-2" 'The same once more' "$secret-2"
   drive 0 0 'sealkey demo --dir demo'
   drive 0 0 'sealkey demo --capsule estate.capsule --stage open --people people'
   drive 0 0 'sealkey capsule show estate.capsule --data-dir people/karin'

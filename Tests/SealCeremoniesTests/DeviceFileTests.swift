@@ -6,6 +6,7 @@ import CryptoCore
 import Glibc
 import SealCeremonies
 import SealFormats
+import Synchronization
 import TestSupport
 import Testing
 import WebAuthnCore
@@ -75,6 +76,15 @@ import WebAuthnCore
     #expect(
       await failure { _ = try store.device("laptop", passphrase: Self.saying("three small word")) } == "wrongPassphrase"
     )
+    // A person who mistypes is asked again, as often as was said.
+    for (tries, expected) in [(3, nil), (2, "wrongPassphrase")] as [(Int, String?)] {
+      let words = Mutex(["three small word", "two small words", Self.word])
+      let ask: DeviceFile.Passphrase = { _ in
+        SecretBytes(Array(words.withLock { $0.removeFirst() }.utf8))
+      }
+      #expect(await failure { _ = try store.device("laptop", passphrase: ask, tries: tries) } == expected)
+      #expect(words.withLock { $0.count } == 3 - tries)
+    }
     let opened = try store.device("laptop", passphrase: Self.saying(Self.word))
     #expect(opened.devicePublicKey == made.devicePublicKey && opened.bundle.publicKeys.bytes == made.kemBundle)
     // Nothing of the private side stands in the file.

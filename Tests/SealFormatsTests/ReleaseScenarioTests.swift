@@ -208,12 +208,12 @@ extension ReleaseScenarios.Event {
   private func answer(_ refusals: [TapRefusal], _ state: ReleaseState) -> ReleaseScenarios.Gate {
     switch refusals.first {
     case nil: .open
-    case .noClaim, .notAKeyHolder, .noRecord: .refused("not a key holder, or no claim")
+    case .noClaim, .nobodyHasClaimed, .notAKeyHolder, .noRecord: .refused("not a key holder, or no claim")
     case .ownerCancelledOnLeaving: .refused("owner cancelled on leaving")
     case .notOpen, .alreadyTapped: .refused("state is \(state.rawValue), or already tapped")
     case .keyAlreadyPublic: .refused("the key is already public")
     case .claimIDUsedTwice: .refused("claim id used more than once")
-    case .notOpenByStatedTimes(let state):
+    case .notOpenByStatedTimes(let state, _):
       .refused("by stated times the claim is \(state?.rawValue ?? "another")")
     case let other?: .refused(other.name)
     }

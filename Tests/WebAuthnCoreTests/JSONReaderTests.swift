@@ -22,6 +22,19 @@ import WebAuthnCore
     }
   }
 
+  /// A byte is told as the character it is, and its place is told beside the sentence, once.
+  @Test(arguments: [
+    (JSONError.unexpectedByte(0x23, offset: 0), "It begins with '#', which cannot stand there."),
+    (.unexpectedByte(0x5d, offset: 35), "The JSON text has ']', which cannot stand there."),
+    (.unexpectedByte(0x00, offset: 7), "The JSON text has the byte 0x00, which cannot stand there."),
+    (.unexpectedByte(0xc2, offset: 0), "It begins with the byte 0xc2, which cannot stand there."),
+    (.truncated(offset: 0), "It is empty, where a JSON text should be."),
+  ])
+  func words(_ error: JSONError, _ message: String) {
+    #expect(error.message == message)
+    #expect((error.offset == nil) == (error == .truncated(offset: 0)))
+  }
+
   static let refusals: [Refusal] = [
     Refusal("", .truncated(offset: 0)), Refusal("  \n", .truncated(offset: 3)),
     Refusal("\u{feff}{}", .byteOrderMark),

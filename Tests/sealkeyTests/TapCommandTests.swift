@@ -40,9 +40,13 @@ import WebAuthnCore
     #expect(first.code == 0, "\(first.json)\(first.err)")
     #expect(first.json["simulated"]?.bool == true)
     #expect(first.json["wraps"]?.array?.count == 1)
-    for words in ["days old: check-in", "Anything later is invisible", "by device: x25519", "Touch the key now"] {
-      #expect(first.err.contains(words), "\(words)")
-    }
+    for words in [
+      "days old: check-in", "Anything later is invisible", "on 1 device.", "That is no fault", "Touch the key now",
+      "So far 0 of 2 taps count; yours is the first: 1 more must follow",
+      "By what this computer knows 1 of 2 taps count: 1 more must follow.",
+    ] { #expect(first.err.contains(words), "\(words): \(first.err)") }
+    #expect(try counts(first) == [0, 1, 2])
+    #expect(first.json["opensEstate"]?.bool == false)
     #expect(try Sealkey.run(["verify", estate.path("t1")] + estate.data("david")).code == 0)
 
     // Whoever has only the old file still knows of the tap on the computer that made it.
@@ -54,6 +58,7 @@ import WebAuthnCore
     #expect(again.json["eventID"]?.string == first.json["eventID"]?.string)
     #expect(again.json["simulated"]?.bool == true)
     #expect(!again.err.contains("Touch the key"))
+    #expect(again.json["tapsCounted"]?.int == 1)
     #expect(try Sealkey.run(["verify", estate.path("t1b")] + estate.data("david")).code == 0)
     #expect(try Sealkey.run(["capsule", "verify", estate.path("e1b"), "--strict"] + estate.data("ruth")).code == 0)
     func seal(_ name: String) throws -> JSONValue? {
@@ -70,6 +75,9 @@ import WebAuthnCore
       ["tap", "--capsule", estate.path("e1"), "--into", estate.path("e2")] + estate.seen() + estate.data("ruth"))
     #expect(second.code == 0, "\(second.json)")
     #expect(second.json["artefact"]?["seal"]?["kind"]?.string == "authorization")
+    #expect(second.err.contains("So far 1 of 2 taps count; yours is the second: with it the estate can be opened."))
+    #expect(try counts(second) == [1, 2, 2])
+    #expect(second.json["opensEstate"]?.bool == true)
     let shown = try Sealkey.run(["capsule", "show", estate.path("e2")] + estate.data("david"))
     #expect(shown.json["byFirstSight"]?["state"]?.string == "authorized")
     #expect(try Sealkey.run(["capsule", "verify", estate.path("e2"), "--strict"] + estate.data("ada")).code == 0)
@@ -81,6 +89,79 @@ import WebAuthnCore
       let script = "/\(CapsuleCommandTests.here)/Integration/python/verify_capsule.py"
       let checked = try Program.run(python, [script, estate.path("e2")])
       #expect(checked.code == 0, "\(checked.out)")
+    }
+  }
+
+  private func counts(_ run: Sealkey.Run) throws -> [Int64?] {
+    ["tapsBefore", "tapsCounted", "tapsNeeded"].map { run.json[$0]?.int }
+  }
+
+  /// The same command gives the tap again: what holds it stays as it is, with all that the key said of itself; what does
+  /// not is not written over.
+  @Test func theSameCommandAgain() throws {
+    let estate = try Estate("open")
+    let tap =
+      try ["tap", "--capsule", estate.file, "--out", estate.path("t"), "--into", estate.path("e")] + estate.seen()
+      + estate.data("karin")
+    #expect(try Sealkey.run(tap).code == 0)
+    let made = try (Sealkey.text(estate.path("t")), Sealkey.text(estate.path("e")))
+    #expect(try JSONReader.parse(Array(made.0.utf8))["evidence"]?["key"] != nil)
+    for words in [[], ["--replace"]] {
+      let again = try Sealkey.run(tap + words)
+      #expect(again.code == 0, "\(again.json)\(again.err)")
+      #expect(again.json["alreadyTapped"]?.bool == true)
+      #expect(again.json["file"]?.string == estate.path("t"))
+      #expect(again.err.contains("holds it already and was left as it is"))
+      #expect(try (Sealkey.text(estate.path("t")), Sealkey.text(estate.path("e"))) == made)
+    }
+    try Sealkey.put("{}", estate.path("t"))
+    #expect(try Sealkey.run(tap).error == "fileExists")
+    #expect(try Sealkey.text(estate.path("t")) == "{}")
+    // Before the first tap a file in the way is refused, and nobody is asked to touch.
+    let ruth = try Sealkey.run(
+      ["tap", "--capsule", estate.file, "--out", estate.path("t")] + estate.seen() + estate.data("ruth"))
+    #expect(ruth.error == "fileExists")
+    #expect(!ruth.err.contains("Touch"))
+  }
+
+  /// `show` says who of the key holders sits here, and whether their tap is wanted.
+  @Test func whoseTapIsWanted() throws {
+    let estate = try Estate("open")
+    func part(_ who: String) throws -> [String?] {
+      let shown = try Sealkey.run(["capsule", "show", estate.file] + estate.data(who))
+      let mine = shown.json["holders"]?.array?.filter { $0["thisComputer"]?.bool == true } ?? []
+      return mine.flatMap { [$0["name"]?.string, $0["tap"]?.string] }
+    }
+    func text(_ who: String) throws -> String {
+      try Program.run(Program.sealkey, ["capsule", "show", estate.file] + estate.data(who)).out
+    }
+    #expect(try part("karin") == ["Karin (simulated)", "wanted"])
+    #expect(try part("ada").isEmpty)
+    #expect(try text("karin").contains("Your tap is possible now (sealkey tap). So far 0 of 2 taps count"))
+    #expect(
+      try text("karin").contains("2 more of these must tap: Karin (simulated), David (simulated), Ruth (simulated)."))
+    #expect(try Sealkey.run(["tap", "--capsule", estate.file] + estate.seen() + estate.data("karin")).code == 0)
+    #expect(try part("karin") == ["Karin (simulated)", "given"])
+    #expect(try text("karin").contains("There is nothing more to do."))
+  }
+
+  /// Whoever is no key holder of the estate is told so, and who is.
+  @Test func whoIsNoKeyHolder() throws {
+    let estate = try Estate("open")
+    let strangers = try Estate("open")
+    let holders = "Its key holders are Karin (simulated), David (simulated), Ruth (simulated)."
+    let emma = ["--identity", estate.path("p/emma/identity.json")]
+    let table: [([String], String, String)] = [
+      ([estate.file] + estate.data("emma") + emma, "notAKeyHolder", "Emma (simulated) is not a key holder"),
+      ([strangers.file] + estate.data("karin"), "notAKeyHolder", "Karin (simulated) is not a key holder"),
+      ([estate.file] + estate.data("emma"), "noDeviceKey", "speaks for a key holder"),
+      ([estate.file] + estate.data("ada"), "notAKeyHolder", "Ada (simulated) is not a key holder"),
+    ]
+    for (arguments, name, words) in table {
+      let refused = try Sealkey.run(["tap", "--capsule"] + arguments)
+      let message = refused.json["error"]?["message"]?.string ?? ""
+      #expect(refused.error == name, "\(refused.json)")
+      #expect(message.contains(words) && message.contains(holders), "\(message)")
     }
   }
 
@@ -122,6 +203,8 @@ import WebAuthnCore
       #expect(asked.error == "nobodyToAsk")
       #expect(asked.code == 6)
       #expect(asked.err.contains("days old: check-in"))
+      let answer = try estate.seen().joined(separator: " ")
+      #expect(asked.json["error"]?["next"]?.string?.hasSuffix("add: \(answer)") == true)
       #expect(!asked.err.contains("Touch the key"))
     }
     let other = try run(tap + ["--last-sign", "2020-01-01T00:00:00Z"])
@@ -154,9 +237,20 @@ import WebAuthnCore
     let mixed = try Sealkey.run(
       tap + estate.seen() + ["--data-dir", "\(estate.folder.path)/p/karin", "--key", "virtual:final"])
     #expect(mixed.error == "notOnThisKey")
+    let whose = mixed.json["error"]?["message"]?.string
+    #expect(whose == "This is not the key of Karin (simulated), whose own key is wanted here. Nothing was signed.")
     let shown = try run(["capsule", "show", estate.file])
     #expect(shown.json["byFirstSight"]?["taps"]?.array?.count == 0)
     #expect(try Sealkey.run(["tap", "--into", "x"]).error == "missingOption")
+    for verb in ["tap", "confirm"] {
+      #expect(try Sealkey.run([verb]).json["error"]?["message"]?.string?.contains("--capsule") == true)
+      let bare = try Sealkey.run([verb, "--estate", "E"])
+      #expect(bare.json["error"]?["message"]?.string?.contains("--identity") == true)
+    }
+    // The day alone says which sign was seen.
+    let day = try estate.seen().map { String($0.prefix { $0 != "T" }) }
+    #expect(day[1].utf8.count == 10)
+    #expect(try run(tap + day).code == 0)
   }
 
   /// Whoever deleted their identity says nothing more with it, and is not asked to touch anything.

@@ -74,5 +74,17 @@ import WebAuthnCore
     #expect(try refusal(["capsule", "verify", "\(path)/old.capsule"]).name == "unsupportedVersion")
     try Sealkey.put("no JSON", "\(path)/text")
     #expect(try refusal(["verify", "\(path)/text"]).name?.hasPrefix("json") == true)
+    // What is no JSON at all is said to be none of what is wanted, and an empty file to be empty.
+    for (content, words) in [
+      ("", "is empty: it is not a capsule"),
+      ("#!/bin/sh", "is not a capsule, the whole record of an estate. It begins with '#'"),
+      ("{\"format\":", "does not read as a capsule, the whole record of an estate. The JSON text ends too early"),
+    ] {
+      try Sealkey.put(content, "\(path)/text")
+      for verb in ["verify", "show"] {
+        let (name, message, _) = try refusal(["capsule", verb, "\(path)/text"])
+        #expect(name?.hasPrefix("json") == true && message.contains("\(path)/text \(words)"), "\(message)")
+      }
+    }
   }
 }

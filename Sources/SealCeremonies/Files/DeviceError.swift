@@ -51,7 +51,9 @@ public enum DeviceError: NamedError, Hashable {
     switch self {
     case .notADevice: "Give the file that 'sealkey device make' or 'sealkey endorse --device' wrote."
     case .halvesDiffer: "Put the file back from a backup, or make a new device and endorse it."
-    case .wrongPassphrase: "Try again. Nobody can bring a forgotten passphrase back: make a new device and endorse it."
+    case .wrongPassphrase:
+      "Try again: nothing was changed, and there is no limit. Nobody can bring a forgotten passphrase back, and a new device "
+        + "holds no share before a phone has published its endorsement and the owner has sealed again."
     case .passphraseRequired: "Run it in a terminal, or give the passphrase with --passphrase-fd."
     case .unfitPassphrase: "Choose another one: several words are good."
     case .hasPassphrase(let name): "Change it with: sealkey device passphrase change \(name)"

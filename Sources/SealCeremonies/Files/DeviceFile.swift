@@ -20,12 +20,23 @@ public enum DeviceFile {
   public static let noPassphrase: Passphrase = { throw DeviceError.passphraseRequired(path: $0) }
 
   /// Reads a device file; asks for the passphrase when there is one.
+  /// - Parameter tries: how often it is asked for while it is the wrong one.
   /// - Throws: ``FileError``; ``DeviceError``; what `passphrase` throws.
-  public static func read(_ path: String, passphrase: Passphrase = noPassphrase) throws -> PrivateHalves {
+  public static func read(
+    _ path: String, passphrase: Passphrase = noPassphrase, tries: Int = 1
+  ) throws -> PrivateHalves {
     let text = try AtomicFile.readSecret(path, limit: limit)
     guard let (halves, pem) = protected(text, path) else { return try plain(text, path) }
     guard let halves else { throw DeviceError.notADevice(path: path, reason: "its first lines do not read") }
-    let word = try passphrase(path)
+    for _ in 1..<max(1, tries) {
+      do { return try opened(pem, halves, try passphrase(path), path) } catch DeviceError.wrongPassphrase { continue }
+    }
+    return try opened(pem, halves, try passphrase(path), path)
+  }
+
+  private static func opened(
+    _ pem: String, _ halves: PublicHalves, _ word: consuming SecretBytes, _ path: String
+  ) throws -> PrivateHalves {
     do {
       let opened = try PrivateHalves(encryptedPEM: pem, passphrase: word)
       guard PublicHalves(opened).isSide(of: halves) else { throw DeviceError.halvesDiffer(path: path) }

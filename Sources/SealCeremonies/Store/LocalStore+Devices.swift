@@ -25,12 +25,13 @@ extension LocalStore {
   }
 
   /// A device's private halves.
+  /// - Parameter tries: how often the passphrase is asked for while it is the wrong one.
   /// - Throws: ``StoreError``: `deviceNotFound`, `badDeviceName`; ``FileError``; ``DeviceError``; what `passphrase` throws.
   public func device(
-    _ name: String, passphrase: DeviceFile.Passphrase = DeviceFile.noPassphrase
+    _ name: String, passphrase: DeviceFile.Passphrase = DeviceFile.noPassphrase, tries: Int = 1
   ) throws -> PrivateHalves {
     let file = try devicePath(name)
-    do { return try DeviceFile.read(file, passphrase: passphrase) } catch FileError.notFound {
+    do { return try DeviceFile.read(file, passphrase: passphrase, tries: tries) } catch FileError.notFound {
       throw StoreError.deviceNotFound(name)
     }
   }
@@ -65,14 +66,15 @@ extension LocalStore {
   ///
   /// - Parameters:
   ///   - passphrase: asked for the one that there is.
+  ///   - tries: how often that one is asked for while it is wrong.
   ///   - new: asked for the new one; nil removes it.
   /// - Throws: ``StoreError``; ``FileError``; ``DeviceError``; what the two throw. The file is as before then.
   public func setPassphrase(
-    of name: String, from passphrase: DeviceFile.Passphrase, to new: DeviceFile.Passphrase?
+    of name: String, from passphrase: DeviceFile.Passphrase, tries: Int = 1, to new: DeviceFile.Passphrase?
   ) async throws {
     let file = try devicePath(name)
     let before = try publicHalves(name)
-    let text = try rewritten(name, file, passphrase, new)
+    let text = try rewritten(name, file, passphrase, tries, new)
     try await locked {
       // Somebody may have put another device there while the question stood.
       guard try publicHalves(name) == before else { throw FileError.exists(path: file) }
@@ -81,9 +83,9 @@ extension LocalStore {
   }
 
   private func rewritten(
-    _ name: String, _ file: String, _ passphrase: DeviceFile.Passphrase, _ new: DeviceFile.Passphrase?
+    _ name: String, _ file: String, _ passphrase: DeviceFile.Passphrase, _ tries: Int, _ new: DeviceFile.Passphrase?
   ) throws -> SecretBytes {
-    let halves = try device(name, passphrase: passphrase)
+    let halves = try device(name, passphrase: passphrase, tries: tries)
     guard let new else { return try DeviceFile.encoded(halves, passphrase: nil) }
     return try DeviceFile.encoded(halves, passphrase: try new(file))
   }

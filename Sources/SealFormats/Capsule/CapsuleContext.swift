@@ -68,6 +68,10 @@ public struct CapsuleVerification: Sendable {
     identities[rootHash].map(\.displayName) ?? String(rootHash.prefix(8))
   }
 
+  /// The time that an entry states: its token's, when that was verified, else the one its writer gave it. Seconds since
+  /// 1970.
+  public func statedTime(of position: LogPosition) -> Int64 { tokenTimes[position.id] ?? position.occurredAtEpoch }
+
   /// What the release rules look at.
   ///
   /// - Parameter firstSeen: when this device first had each event, by ID; an event that is absent is not clamped.

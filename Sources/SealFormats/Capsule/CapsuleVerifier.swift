@@ -112,9 +112,13 @@ struct CapsuleCheck {
         report.add(
           .bad, "ownerIsSomebodyElse", subject,
           "The owner is nobody named with --identity, and not pinned here. Give the identity of the owner.")
-      } else if hash == capsule.ownerHash, pinned == nil {
+      } else if hash == capsule.ownerHash, pinned == nil, record != nil {
         report.add(
           .warning, "ownerNotPinned", subject,
+          "The owner's root key is the one in the directory known here, and is not pinned: nobody has compared it.")
+      } else if hash == capsule.ownerHash, pinned == nil {
+        soft(
+          "ownerNotPinned", subject,
           "The owner's root key is not pinned here, so this file alone does not show whose estate it is.")
       }
     }
@@ -181,8 +185,17 @@ struct CapsuleCheck {
       if events[index].timestampToken == nil { events[index].timestampToken = event.timestampToken }
     }
     missing = context.known.filter { !present.contains($0.id) }
+    let youngest = max(capsule.exportedAtEpoch, capsule.events.map(\.terms.occurredAtEpoch).max() ?? .min)
     for event in missing {
       let who = event.kind?.isOwnerKind ?? false ? "the owner" : name(of: event.terms.actorHash)
+      // By its own word, which nobody signed: so this is said for a person, and the entry counts all the same.
+      if event.terms.occurredAtEpoch > youngest {
+        report.add(
+          .warning, "fileOlder", subject(event),
+          "The file lacks this entry of \(who)'s, which is known here and younger than everything in the file: it is simply older. "
+            + "The entry was taken into account.")
+        continue
+      }
       soft(
         "eventMissing", subject(event),
         "The file lacks this entry of \(who)'s, which is known here: somebody may have left it out.")

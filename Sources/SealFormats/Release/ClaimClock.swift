@@ -68,14 +68,27 @@ struct ClaimClock {
 
   /// The taps that count at `now`: not in the future, not before the claim was open at the tap's own time, not during
   /// an objection, the first that counts for each holder. A pause that begins later does not undo one.
-  func validTaps(_ taps: [(holder: String, time: Int64)], now: Int64) -> [ValidTap] {
+  func validTaps(_ taps: [EstateView.Tap], now: Int64) -> [ValidTap] {
     var seen = Set<String>()
     return taps.compactMap { tap in
-      guard tap.time <= now, !seen.contains(tap.holder), tap.time >= timeline(at: tap.time).opensAt,
-        !isPaused(at: tap.time)
-      else { return nil }
+      guard !seen.contains(tap.holder), idleness(of: tap, now: now) == nil else { return nil }
       seen.insert(tap.holder)
-      return ValidTap(holder: tap.holder, time: tap.time)
+      return ValidTap(holder: tap.holder, time: tap.time, position: tap.position)
     }
+  }
+
+  /// The taps that do not count, of whoever has none among `valid`.
+  func idleTaps(_ taps: [EstateView.Tap], besides valid: [ValidTap], now: Int64) -> [IdleTap] {
+    let counted = Set(valid.map(\.holder))
+    return taps.compactMap { tap in
+      guard !counted.contains(tap.holder), let reason = idleness(of: tap, now: now) else { return nil }
+      return IdleTap(holder: tap.holder, time: tap.time, position: tap.position, reason: reason)
+    }
+  }
+
+  private func idleness(of tap: EstateView.Tap, now: Int64) -> IdleTap.Reason? {
+    if tap.time > now { return .inTheFuture }
+    if tap.time < timeline(at: tap.time).opensAt { return .tooEarly }
+    return isPaused(at: tap.time) ? .duringObjection : nil
   }
 }

@@ -11,12 +11,16 @@ extension EstateView {
     let judgement = ReleaseJudge(self).judge()
     let void = clock?.void
     let timeline = void == nil ? clock?.timeline(at: now) : nil
-    let taps = void == nil ? clock.map { $0.validTaps(self.taps(on: $0.claim.id), now: now) } ?? [] : []
+    let live = void == nil ? clock : nil
+    let all = live.map { self.taps(on: $0.claim.id) } ?? []
+    let taps = live?.validTaps(all, now: now) ?? []
+    let idle = live?.idleTaps(all, besides: taps, now: now) ?? []
 
     let state = self.state(at: now, clock, void, taps.count, judgement.release)
     return ReleaseStatus(
       now: now, state: state, silenceAnchor: anchor, policy: policy, claim: claim, void: void, timeline: timeline,
-      validTaps: taps, release: judgement.release, keyPublishedAt: judgement.keyPublishedAt, departure: departure,
+      validTaps: taps, idleTaps: idle, release: judgement.release, keyPublishedAt: judgement.keyPublishedAt,
+      departure: departure,
       nextChange: nextChange(state, now, anchor, policy, timeline, judgement.release),
       holders: newestStatement?.custodianHashes ?? [])
   }

@@ -12,6 +12,12 @@ public struct EstateView: Sendable {
     var withdrawnAt: Int64?
   }
 
+  struct Tap: Hashable, Sendable {
+    let holder: String
+    let time: Int64
+    let position: LogPosition
+  }
+
   let entries: [RecordEntry]
   let times: [Int64]
   let isClamped: Bool
@@ -87,13 +93,12 @@ public struct EstateView: Sendable {
   }
 
   /// Taps on a claim ID, by time and then log order. Nothing but the ID ties a tap to a claim.
-  func taps(on claimID: String) -> [(holder: String, time: Int64)] {
-    zip(entries, times).compactMap { entry, time -> (position: LogPosition, holder: String, time: Int64)? in
+  func taps(on claimID: String) -> [Tap] {
+    zip(entries, times).compactMap { entry, time -> Tap? in
       guard case .tap(claimID, _) = entry.fact else { return nil }
-      return (entry.position, entry.actor, time)
+      return Tap(holder: entry.actor, time: time, position: entry.position)
     }
     .sorted { ($0.time, $0.position) < ($1.time, $1.position) }
-    .map { ($0.holder, $0.time) }
   }
 
   /// Objections to a claim ID with their withdrawals, by time and then log order: each withdrawal closes the first open

@@ -68,6 +68,30 @@ public struct ValidTap: Sendable, Hashable {
   public let holder: String
   /// When, on this device.
   public let time: Int64
+  /// Its place in the log: which of the holder's taps it is.
+  public let position: LogPosition
+}
+
+/// A holder's tap for the claim that does not count.
+public struct IdleTap: Sendable, Hashable {
+  /// Why.
+  public enum Reason: String, Sendable, Hashable {
+    /// It is dated later than now.
+    case inTheFuture
+    /// The claim was not open yet.
+    case tooEarly
+    /// An objection stood.
+    case duringObjection
+  }
+
+  /// Whose.
+  public let holder: String
+  /// When, on this device.
+  public let time: Int64
+  /// Its place in the log.
+  public let position: LogPosition
+  /// Why it does not count.
+  public let reason: Reason
 }
 
 /// A release that was earned.
@@ -104,6 +128,8 @@ public struct ReleaseStatus: Sendable, Hashable {
   public let timeline: ClaimTimeline?
   /// The taps that count, oldest first.
   public let validTaps: [ValidTap]
+  /// The taps for the claim that do not count, of whoever has none that does, oldest first.
+  public let idleTaps: [IdleTap]
   /// The release that counts, now or later.
   public let release: HonouredRelease?
   /// When the Estate Key became public, earned or not.

@@ -4,7 +4,7 @@
 
 import CryptoCore
 
-/// Why bytes are not the JSON they should be. Every case carries the offset at fault.
+/// Why bytes are not the JSON they should be. Every case carries the offset at fault; an empty input has none.
 public enum JSONError: NamedError, Hashable {
   /// The input begins with a byte-order mark.
   case byteOrderMark
@@ -45,8 +45,10 @@ public enum JSONError: NamedError, Hashable {
   public var message: String {
     switch self {
     case .byteOrderMark: "The JSON text begins with a byte-order mark."
+    case .truncated(0): "It is empty, where a JSON text should be."
     case .truncated: "The JSON text ends too early."
-    case .unexpectedByte(let byte, _): "The JSON text has a character that cannot stand there (byte \(byte))."
+    case .unexpectedByte(let byte, 0): "It begins with \(Self.character(byte)), which cannot stand there."
+    case .unexpectedByte(let byte, _): "The JSON text has \(Self.character(byte)), which cannot stand there."
     case .badNumber: "The JSON text has a malformed number."
     case .badString: "The JSON text has a malformed string."
     case .notUTF8: "The JSON text is not valid UTF-8."
@@ -57,11 +59,18 @@ public enum JSONError: NamedError, Hashable {
     }
   }
 
+  /// A byte as a person reads it.
+  private static func character(_ byte: UInt8) -> String {
+    (0x21...0x7e).contains(byte) ? "'\(Character(Unicode.Scalar(byte)))'" : "the byte 0x\(Hex.encode([byte]))"
+  }
+
   public var next: String { "Get the file again from where it came from; it was cut or changed on the way." }
 
   public var offset: Int? {
     switch self {
     case .byteOrderMark: 0
+    // Nothing has no places.
+    case .truncated(0): nil
     case .truncated(let o), .unexpectedByte(_, let o), .badNumber(let o), .badString(let o), .notUTF8(let o),
       .duplicateMember(_, let o), .tooDeep(let o), .tooLarge(let o), .trailingBytes(let o):
       o

@@ -59,7 +59,9 @@ enum CapsuleVerb {
     let reading = try await reading(of: try invocation.capsule(file), invocation)
     let explained = EstateExplanation(
       reading.capsule, reading.verification, reading.context,
-      firstSeen: reading.isFirstMeeting ? nil : reading.firstSeen, known: invocation.knownPeople())
+      firstSeen: reading.firstSeen, isFirstMeeting: reading.isFirstMeeting,
+      isKept: reading.storeProblem == nil && !invocation.options.has("no-store"),
+      here: invocation.peopleHere(in: reading.verification), known: invocation.knownPeople())
     return Outcome(
       text: explained.lines.joined(separator: "\n"), json: explained.json,
       code: reading.verification.report.isGood ? 0 : 1)

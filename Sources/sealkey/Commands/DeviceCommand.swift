@@ -90,8 +90,9 @@ private enum DeviceVerb {
     let isProtected = try invocation.store.isProtected(name)
     if words[1] == "set", isProtected { throw DeviceError.hasPassphrase(name: name) }
     if words[1] != "set", !isProtected { throw DeviceError.hasNoPassphrase(name: name) }
+    let (ask, tries) = PassphraseEntry.existing(old)
     try await invocation.store.setPassphrase(
-      of: name, from: PassphraseEntry.existing(old),
+      of: name, from: ask, tries: tries,
       // Without a descriptor of its own the new one is the next line of the same.
       to: words[1] == "remove" ? nil : PassphraseEntry.new(new ?? old))
     let isNow = words[1] != "remove"

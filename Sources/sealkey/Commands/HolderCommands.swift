@@ -12,7 +12,10 @@ import WebAuthnCore
 extension Command {
   static let holderOptions = [
     OptionSpec("capsule", "FILE", "the estate's record"),
-    OptionSpec("into", "FILE", "write the record there too, with the new entry and all that this computer has seen"),
+    OptionSpec(
+      "into", "FILE",
+      "write the record there too, with the new entry and all that this computer has seen; the file of --capsule is "
+        + "replaced without --replace, since what replaces it holds all of it"),
     OptionSpec("identity", "FILE", "the key holder's identity record (else the one known here)"),
     OptionSpec("device", "NAME|FILE", "the device that signs the entry (else the one of this computer that can)"),
     OptionSpec("owner-key", "HEX", "the owner's root key, 64 bytes, known from elsewhere: it is pinned"),
@@ -39,7 +42,7 @@ extension Command {
     for option in ["into", "device", "owner-key"] where invocation.options.has(option) {
       throw UsageError.missingOption("capsule")
     }
-    let (record, simulated) = try invocation.record(try invocation.required("identity"))
+    let (record, simulated) = try HolderVerb.bareHolder(invocation)
     let statement = Statement.custodyConfirm(
       estateID: try invocation.required("estate"), epoch: try invocation.epoch(),
       recordHeadDigest: try invocation.head())
@@ -51,12 +54,19 @@ extension Command {
 
 /// Acts of a key holder on a record.
 enum HolderVerb {
+  /// Whoever acts without a record. Who gives nothing of what stands for a record has forgotten the record.
+  static func bareHolder(_ invocation: Invocation) throws -> (record: DirectoryRecord, isSimulated: Bool) {
+    let given = ["identity", "estate", "epoch", "claim", "head"].contains { invocation.options.has($0) }
+    guard given else { throw UsageError.missingOption("capsule") }
+    return try invocation.record(try invocation.required("identity"))
+  }
+
   /// A bare assertion from fields that the person gave.
   static func bare(
     _ statement: Statement, _ record: DirectoryRecord, _ simulated: Bool, _ meaning: String, _ invocation: Invocation
   ) async throws -> Outcome {
     try refuseDeleted(record, among: invocation.knownPeople())
-    return try await invocation.withKey(touches: 1) { _, session in
+    return try await withKey(of: record.displayName, invocation) { session in
       invocation.say(meaning)
       let signed = try await Ceremony(
         key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred
@@ -82,22 +92,25 @@ enum HolderVerb {
     let capsule = try invocation.capsule(path)
     let (holder, deviceName, simulated) = try invocation.actor(in: capsule)
     let reading = try await self.reading(capsule, holder, invocation)
-    let device = try invocation.deviceFile(deviceName)
     if isTap, reading.isFirstMeeting {
       invocation.say(
         "This computer had never seen this estate before, so it counts the claim from now and not from when")
       invocation.say("the record says it was opened: nobody is to be hurried by a record that just turned up.")
     }
     if isTap, reading.verification.report.isGood,
-      let kept = HolderAct.keptTap(in: reading, by: holder, claimID: invocation.options["claim"])
+      let kept = HolderAct.keptTap(
+        in: reading, by: holder, claimID: invocation.options["claim"],
+        usesRecordTimes: invocation.options.has("use-record-times"))
     {
       return try handOut(kept, reading, holder, isSimulated: simulated, invocation)
     }
+    try OutputFiles.checkNew(invocation.options)
+    let device = try invocation.deviceFile(deviceName)
     let people = try invocation.store.people()
     try refuseDeleted(holder, among: people)
     let act = try prepare(isTap, reading, holder, device, invocation)
     try explain(act, among: people, invocation)
-    let signed = try await invocation.withKey(touches: 1) { _, session in
+    let signed = try await withKey(of: holder.displayName, invocation) { session in
       try await act.touch(
         Ceremony(key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred))
     }
@@ -136,50 +149,7 @@ enum HolderVerb {
     }
   }
 
-  /// A tap that was made before, written again wherever it was asked for: a tap cannot be made twice, and need not be.
-  private static func handOut(
-    _ kept: EstateEvent, _ reading: EstateReading, _ holder: DirectoryRecord, isSimulated: Bool,
-    _ invocation: Invocation
-  ) throws -> Outcome {
-    invocation.say(
-      "You tapped for this claim already, at \(UTCText.format(kept.terms.occurredAtEpoch)). It counts, and nobody has to "
-        + "touch anything.")
-    var evidence = Evidence()
-    evidence.rootPublicKey = holder.publicKey
-    evidence.credentialID = holder.credentialID
-    evidence.statement = (try? AuthorizationPayload(parsing: kept.terms.payload))?.statement(
-      estateID: kept.terms.estateID)
-    let artefact = Artefact(
-      .event, kept,
-      isSimulated: isSimulated || reading.capsule.isSimulated || reading.simulated.contains(kept.id),
-      evidence: evidence)
-    var facts: [(String, JSONValue?)] = [
-      ("rootHash", .string(holder.rootHash)), ("eventID", .string(kept.id)), ("digestHex", .hex(kept.digest)),
-      ("statement", evidence.statement?.json), ("alreadyTapped", .bool(true)),
-      ("tappedAtEpoch", .int(kept.terms.occurredAtEpoch)),
-    ]
-    var capsule = reading.capsule.united(with: reading.verification)
-    capsule.isSimulated = capsule.isSimulated || artefact.isSimulated
-    put(capsule, &facts, invocation)
-    return try invocation.deliver(artefact, ["This is the tap of then. A phone with Seal must publish it."], facts)
-  }
-
-  /// Writes the record to --into.
-  private static func put(_ capsule: Capsule, _ facts: inout [(String, JSONValue?)], _ invocation: Invocation) {
-    guard let into = invocation.options["into"] else { return }
-    do throws(FileError) {
-      // The capsule that was read is in the one that replaces it.
-      if OutputFiles.isCapsuleThatIsRead(into, invocation.options) {
-        try AtomicFile.write(capsule.encoded(), to: into)
-      } else {
-        try invocation.write(capsule.encoded(), to: into)
-      }
-      facts.append(("into", .string(into)))
-      invocation.say("Wrote \(into).".printable)
-    } catch { invocation.losses.add("the record with the new entry", error) }
-  }
-
-  private static func write(
+  static func write(
     _ event: EstateEvent, _ act: HolderAct, _ signed: Ceremony.Signed, isSimulated: Bool, _ invocation: Invocation
   ) throws -> Outcome {
     let artefact = Artefact(
@@ -194,6 +164,15 @@ enum HolderVerb {
         .array(act.outcomes.map { if case .wrapped(let suite) = $0 { .string(suite) } else { .string("leftOut") } })
       ),
     ]
+    var summary: [String] = []
+    if case .tap = act.kind {
+      let (before, after) = (act.tally, act.tally(with: event))
+      facts +=
+        json(after) + [
+          ("tapsBefore", .int(before.counted)), ("opensEstate", .bool(!before.isEnough && after.isEnough)),
+        ]
+      summary.append(sentence(after))
+    }
     var capsule = act.capsule(adding: event)
     capsule.isSimulated = capsule.isSimulated || artefact.isSimulated
     put(capsule, &facts, invocation)
@@ -202,8 +181,9 @@ enum HolderVerb {
       artefact,
       [
         act.toBeSigned.name == "custody.confirm.v1" ? "Confirmed." : "Tapped.",
-        (isKept ? "It is kept on this computer. " : "") + "A phone with Seal must publish it before it counts.",
-      ], facts)
+        (isKept ? "It is kept on this computer. " : "")
+          + "A phone with Seal must publish it before it counts elsewhere.",
+      ] + summary, facts)
   }
 }
 

@@ -72,26 +72,23 @@ extension HolderVerb {
       invocation.say("Touching the key says that \(holder) still has it. It releases nothing.")
       return
     }
-    let suites = act.outcomes.map { if case .wrapped(let suite) = $0 { suite } else { "left out" } }
     var lines = [
       last, "Anything later is invisible on this computer. Silence is not death.",
-      "The claim \(claim.id) was opened by \(name(claim.claimant)) at \(UTCText.format(claim.time)).",
-      "Your share will be readable for \(name(claim.claimant)), by device: "
-        + suites.joined(separator: ", ") + ".",
+      "The claim \(claim.id) was opened by \(name(claim.claimant)) at "
+        + "\(UTCText.format(verified.statedTime(of: claim.position))).",
     ]
+    if claim.time != verified.statedTime(of: claim.position) {
+      lines.append("This computer first saw it at \(UTCText.format(claim.time)), and counts from then.")
+    }
+    lines += readers(act, name(claim.claimant))
     if people.hasDeleteMarker(verified.ownerHash) {
       lines.insert("\(owner)'s identity is known here as deleted, by a marker of its own root key.", at: 0)
     }
-    if suites.contains("x25519") {
-      lines.append("x25519: that device, or this computer's OpenSSL, has no ML-KEM-768.")
+    let tally = act.tally
+    for tap in tally.idle where tap.holder == act.holder.rootHash {
+      lines.append("Your tap of \(UTCText.format(tap.time)) does not count: \(tap.reason.words).")
     }
-    if let status = EstateView(entries: act.reading.entries(), clamped: true).status(at: now),
-      status.validTaps.count >= Int(act.statement.threshold)
-    {
-      lines.append(
-        "ENOUGH HAVE TAPPED ALREADY: \(status.validTaps.count), and the rule asks for \(act.statement.threshold). The estate "
-          + "can be opened without you.")
-    }
+    lines.append(prospect(tally))
     if act.isRuleOfOne {
       lines.append(
         "ONE KEY HOLDER IS ENOUGH: your share is the Estate Key itself, and your tap alone opens the estate.")
@@ -101,26 +98,63 @@ extension HolderVerb {
     // elsewhere says which sign that was.
     if let seen = invocation.options["last-sign"] {
       let known = act.lastSignOfOwner.map { UTCText.format($0.terms.occurredAtEpoch) } ?? "none"
-      guard seen == known else { throw TapQuestionError.anotherSign(known: known, given: seen) }
+      let day = act.lastSignOfOwner.map { UTCText.date($0.terms.occurredAtEpoch) }
+      guard seen == known || seen == day else { throw TapQuestionError.anotherSign(known: known, given: seen) }
       for line in lines.dropLast() { invocation.say(line) }
     } else {
-      try Confirmation.ask(lines, word: "tap", invocation, isAnsweredByYes: false)
+      do throws(ConfirmationError) {
+        try Confirmation.ask(lines, word: "tap", invocation, isAnsweredByYes: false)
+      } catch {
+        guard error == .nobodyToAsk else { throw error }
+        throw TapQuestionError.nobodyToAsk(
+          lastSign: act.lastSignOfOwner.map { UTCText.format($0.terms.occurredAtEpoch) } ?? "none")
+      }
     }
     invocation.say("Touching the key is \(act.holder.displayName.printable)'s word to release the estate.")
   }
 }
 
-/// The person has looked at another sign of the owner's than the last one.
+extension HolderVerb {
+  /// On which of the claimant's devices the share will be readable.
+  private static func readers(_ act: HolderAct, _ claimant: String) -> [String] {
+    let suites = act.outcomes.compactMap { if case .wrapped(let suite) = $0 { suite } else { nil } }
+    let (count, left) = (suites.count, act.outcomes.count - suites.count)
+    var lines = ["Your share will be readable for \(claimant), on \(count) \(count == 1 ? "device" : "devices")."]
+    if left > 0 { lines.append("\(left) more cannot get it: what the record says of their keys is not usable.") }
+    if suites.contains("x25519") {
+      lines.append(
+        "It is locked the older way (x25519), since that device or this computer lacks the newer one. That is no fault: "
+          + "Seal opens both.")
+    }
+    return lines
+  }
+}
+
+/// The question about the owner's last sign was not answered, or for another sign than the last one.
 enum TapQuestionError: NamedError, Hashable {
+  case nobodyToAsk(lastSign: String)
   case anotherSign(known: String, given: String)
 
-  var name: String { "lastSignDiffers" }
+  var name: String {
+    switch self {
+    case .nobodyToAsk: "nobodyToAsk"
+    case .anotherSign: "lastSignDiffers"
+    }
+  }
   var message: String {
     switch self {
+    case .nobodyToAsk:
+      "A person must have looked at the owner's last sign, and there is no terminal to ask on; --yes does not answer this."
     case .anotherSign("none", let given): "There is no sign of the owner here, and --last-sign says \(given)."
     case .anotherSign(let known, let given): "The owner's last sign known here is of \(known), not of \(given)."
     }
   }
-  var next: String { "Look at the record again: sealkey capsule show. Nothing was signed." }
+  var next: String {
+    switch self {
+    case .nobodyToAsk(let sign):
+      "Run it in a terminal; or, when you have made sure that there is no later sign, add: --last-sign \(sign)"
+    case .anotherSign: "Look at the record again: sealkey capsule show. Nothing was signed."
+    }
+  }
   var kind: FaultKind { .refused }
 }

@@ -16,7 +16,8 @@ extension Command {
         "take a claim that carries a trusted timestamp at that time, although this computer saw it later"),
       OptionSpec(
         "last-sign", "TIME",
-        "the time of the owner's last sign as it was shown to you, or none: answers the question about it"),
+        "the time or the day (UTC) of the owner's last sign as it was shown to you, or none: answers the question about it"
+      ),
     ] + bareOptions + outOptions,
     examples: [
       "sealkey tap --capsule estate.capsule --out tap.json --into newer.capsule",
@@ -29,7 +30,7 @@ extension Command {
     {
       throw UsageError.missingOption("capsule")
     }
-    let (record, simulated) = try invocation.record(try invocation.required("identity"))
+    let (record, simulated) = try HolderVerb.bareHolder(invocation)
     let estate = try invocation.required("estate")
     let claim = try invocation.required("claim")
     let statement = Statement.releaseAuthorize(
