@@ -66,7 +66,7 @@ enum HolderVerb {
     _ statement: Statement, _ record: DirectoryRecord, _ simulated: Bool, _ meaning: String, _ invocation: Invocation
   ) async throws -> Outcome {
     try refuseDeleted(record, among: invocation.knownPeople())
-    return try await withKey(of: record.displayName, invocation) { session in
+    return try await invocation.withKey(touches: 1) { _, session in
       invocation.say(meaning)
       let signed = try await Ceremony(
         key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred
@@ -110,7 +110,7 @@ enum HolderVerb {
     try refuseDeleted(holder, among: people)
     let act = try prepare(isTap, reading, holder, device, invocation)
     try explain(act, among: people, invocation)
-    let signed = try await withKey(of: holder.displayName, invocation) { session in
+    let signed = try await invocation.withKey(touches: 1) { _, session in
       try await act.touch(
         Ceremony(key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred))
     }

@@ -109,32 +109,6 @@ extension HolderVerb {
   static func json(_ tally: TapTally) -> [(String, JSONValue?)] {
     [("tapsCounted", .int(tally.counted)), ("tapsNeeded", .int(tally.needed))]
   }
-
-  // MARK: The key
-
-  /// One touch of a person's own key. Whoever puts another one in is told whose is wanted.
-  static func withKey<R: Sendable>(
-    of name: String, _ invocation: Invocation, _ body: @Sendable (KeySession) async throws -> R
-  ) async throws -> R {
-    do { return try await invocation.withKey(touches: 1) { _, session in try await body(session) } } catch let error
-      as any NamedError where error.name == "notOnThisKey"
-    {
-      throw OtherPersonsKey(person: name.printable, status: error.status)
-    }
-  }
-}
-
-/// The key that was touched is not the key holder's.
-struct OtherPersonsKey: NamedError {
-  let person: String
-  let status: Int?
-
-  let name = "notOnThisKey"
-  let kind = FaultKind.refused
-  var message: String { "This is not the key of \(person), whose own key is wanted here. Nothing was signed." }
-  var next: String {
-    "Put in the key with which \(person) registered, and run the command again. A backup does not tap."
-  }
 }
 
 extension IdleTap.Reason {
