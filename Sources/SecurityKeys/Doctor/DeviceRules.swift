@@ -125,6 +125,7 @@ public struct DeviceRules: Sendable, Hashable {
   }
 
   private static let install =
-    "sealkey comes with rules for this: copy 70-sealkey.rules to /etc/udev/rules.d, then: "
+    "sealkey comes with rules for this: install its package, or copy Packaging/70-sealkey.rules from its source to "
+    + "/etc/udev/rules.d, then: "
     + "sudo udevadm control --reload && sudo udevadm trigger --subsystem-match=hidraw"
 }

@@ -33,6 +33,23 @@ public enum Readiness {
     }
   }
 
+  /// What stops every use of a key that could be opened; nil when nothing does.
+  /// - Parameters:
+  ///   - info: what getInfo said; nil for a U2F key.
+  ///   - triesLeft: of its PIN, where it said so.
+  ///   - lastTries: whether the last tries may be used up.
+  public static func obstacle(_ info: AuthenticatorInfo?, triesLeft: Int?, lastTries: Bool) -> String? {
+    guard let info else { return nil }
+    if info.insistsInVain { return "it always wants a PIN and has none (sealkey pin set)" }
+    guard info.option("clientPin") == true else { return nil }
+    switch triesLeft {
+    case 0?: return "its PIN is blocked"
+    case let left? where left <= 3 && !lastTries: return "few PIN tries are left, and sealkey stops there"
+    default: break
+    }
+    return info.forcePINChange == true ? "it wants another PIN first (sealkey pin change)" : nil
+  }
+
   /// One answer.
   public struct Answer: Sendable, Hashable {
     /// Yes or no.
@@ -61,5 +78,13 @@ public enum Readiness {
     guard act == .unlock else { return nil }
     guard key.capabilities.prf else { return "it cannot carry a secret (no hmac-secret)" }
     return key.capabilities.verifiesPerson ? nil : "it has no PIN and no fingerprint yet (sealkey pin set)"
+  }
+}
+
+extension AuthenticatorInfo {
+  /// The key verifies the person at every use (alwaysUv), and can not: it has no PIN and no fingerprint (CTAP 2.1 section
+  /// 7.2).
+  public var insistsInVain: Bool {
+    option("alwaysUv") == true && option("clientPin") != true && option("uv") != true
   }
 }

@@ -66,7 +66,10 @@ enum SurroundingsCheck {
           .note, "container", "This runs in a container: it sees the keys that were passed in when it was started.",
           next: "Pass the node in: --device /dev/hidrawN"))
     }
-    if findings.isEmpty { findings.append(Finding(.good, "confinement", "Nothing keeps this program from the keys.")) }
+    if findings.isEmpty {
+      findings.append(
+        Finding(.good, "confinement", "This runs in no snap, flatpak or container that could keep keys from it."))
+    }
     return findings
   }
 

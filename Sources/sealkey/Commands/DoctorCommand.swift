@@ -102,29 +102,22 @@ private struct Examination {
     if facts.info == nil {
       add(.note, "u2fOnly", "It is an older U2F key: it can register and tap, and unlocks nothing.")
     }
-    var obstacle: String?
     let info = facts.info
     if info?.option("clientPin") == true {
       switch opened.triesLeft {
       case 0?:
-        obstacle = "its PIN is blocked"
         add(.bad, "pinBlocked", "Its PIN is blocked.", SecurityKeyError.pinBlocked.next)
       case let left? where left <= 3 && !lastTries:
-        obstacle = "few PIN tries are left, and sealkey stops there"
         add(.bad, "pinTriesLow", "\(left) PIN tries are left.", SecurityKeyError.pinTriesLow(left: left).next)
       default: break
       }
       if info?.forcePINChange == true {
-        obstacle = obstacle ?? "it wants another PIN first (sealkey pin change)"
         add(
           .bad, "pinChangeRequired", SecurityKeyError.pinChangeRequired.message, SecurityKeyError.pinChangeRequired.next
         )
       }
     } else if info?.option("clientPin") == false, info?.option("uv") != true {
       add(.note, "pinNotSet", "It has no PIN: whoever holds it can use it.", "Set one: sealkey pin set")
-    }
-    if info?.option("alwaysUv") == true, info?.option("clientPin") == false, info?.option("uv") != true {
-      obstacle = "it always wants a PIN and has none"
     }
     let advisories = facts.advisories(vendorID: place.vendorID, productID: place.productID)
     for advisory in advisories {
@@ -135,7 +128,9 @@ private struct Examination {
     self.init(
       name: facts.name, opened: opened, findings: findings, advisories: advisories,
       state: .init(
-        name: facts.name, obstacle: obstacle, es256: can.supportsES256, prf: can.supportsPRF,
+        name: facts.name,
+        obstacle: Readiness.obstacle(info, triesLeft: opened.triesLeft, lastTries: lastTries), es256: can.supportsES256,
+        prf: can.supportsPRF,
         verifiesPerson: can.canVerifyUser))
   }
 

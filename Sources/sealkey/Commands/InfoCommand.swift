@@ -15,11 +15,11 @@ extension Command {
     return try await invocation.withKey { key, _ in
       let facts = try await key.open()
       let tries = try await key.pinTriesLeft()
-      return outcome(facts, tries)
+      return outcome(facts, tries, lastTries: invocation.options.has("last-tries"))
     }
   }
 
-  private static func outcome(_ facts: KeyFacts, _ tries: Int?) -> Outcome {
+  private static func outcome(_ facts: KeyFacts, _ tries: Int?, lastTries: Bool) -> Outcome {
     let can = facts.capabilities
     var lines = ["\(facts.name)\(facts.isSimulated ? " (simulated)" : "")"]
     if let info = facts.info {
@@ -39,11 +39,13 @@ extension Command {
       lines.append("  speaks          U2F only, an older kind of key")
     }
     lines.append("With Seal it can:")
-    lines.append(
-      "  register and tap               \(can.supportsES256 ? "yes" : "no, it does not make ES256 credentials")")
+    let obstacle = Readiness.obstacle(facts.info, triesLeft: tries, lastTries: lastTries)
+    let because = obstacle ?? (can.supportsES256 ? nil : "it does not make ES256 credentials")
+    lines.append("  register and tap               \(because.map { "no, because \($0)" } ?? "yes")")
     let sponsor =
       !can.supportsPRF
-      ? "no, it has no hmac-secret" : can.canVerifyUser ? "yes" : "after you set a PIN (sealkey pin set)"
+      ? "no, because it has no hmac-secret"
+      : because.map { "no, because \($0)" } ?? (can.canVerifyUser ? "yes" : "after you set a PIN (sealkey pin set)")
     lines.append("  be a key for somebody else     \(sponsor)")
     let json: JSONValue = .object([
       ("name", .string(facts.name)), ("simulated", .bool(facts.isSimulated)), ("transport", .string(facts.transport)),
@@ -56,7 +58,8 @@ extension Command {
       (
         "seal",
         .object([
-          ("canRegister", .bool(can.supportsES256)), ("supportsPRF", .bool(can.supportsPRF)),
+          ("canRegister", .bool(because == nil)), ("because", because.map { .string($0) }),
+          ("supportsPRF", .bool(can.supportsPRF)),
           ("canVerifyUser", .bool(can.canVerifyUser)),
         ])
       ),

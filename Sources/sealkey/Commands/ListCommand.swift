@@ -15,7 +15,7 @@ extension Command {
     let inventory = Inventory.now()
     let keys = inventory.entries
     var lines = keys.map { KeyText.line($0.key, $0.access) }
-    if keys.isEmpty { lines.append("No security key is plugged in. Try the built-in one: --key virtual") }
+    if keys.isEmpty { lines.append("No security key is plugged in. Try the built-in one: sealkey info --key virtual") }
     for entry in keys where entry.access == .notPermitted {
       lines.append("You may not use \(entry.key.placeName). \(NodePermission.remedy(entry.key.placeName))")
     }
