@@ -34,7 +34,7 @@ enum Completion {
         $0.0 < $1.0
       }
     case "devices": invocation.store.deviceNames.map { ($0, "device of this computer") }
-    case "models": ModelProfile.builtIn.map { ($0.name, "model") }
+    case "models": ModelProfile.all.map { ($0.name, $0.purpose.shows) }
     case "commitments": CommitmentForm.all.filter(\.isCurrent).map { ($0.name, $0.meaning) }
     default: []
     }
@@ -44,6 +44,6 @@ enum Completion {
     Inventory.now().entries.map { entry in
       (entry.key.kindName == "pcsc" ? "nfc:\(entry.key.placeName)" : entry.key.placeName, entry.key.name)
     } + [("nfc", "a card reader"), ("virtual", "the built-in virtual key")]
-      + ModelProfile.builtIn.map { ("virtual:\($0.name)", "virtual key") }
+      + ModelProfile.all.map { ("virtual:\($0.name)", $0.purpose.shows) }
   }
 }

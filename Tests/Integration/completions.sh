@@ -86,6 +86,8 @@ for shell in ${SHELLS:-bash zsh fish}; do
   try 'sealkey sign-in --device lap' 1 'sealkey sign-in --device laptop'
   try 'sealkey delete --identity Ad' 1 'sealkey delete --identity Ada'
   try 'sealkey --key virtual:fin' 1 'sealkey --key virtual:final'
+  try 'sealkey --key virtual:pa' 1 'sealkey --key virtual:padded-signature'
+  try 'sealkey virtual run --model calls' 1 'sealkey virtual run --model calls-right-pin-wrong'
   try 'sealkey info --key virt' 2 'virtual:'
   try 'sealkey --quiet settings alw' 1 'sealkey --quiet settings always-uv'
   try 'sealkey settings always-uv o' 2 'off'

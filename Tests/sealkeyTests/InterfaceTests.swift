@@ -94,6 +94,18 @@ import WebAuthnCore
   }
 
   @Test func aShellIsToldWhatThereIs() throws {
+    let models = try Sealkey.run(["virtual", "models"]).json
+    let names = models["models"]?.array?.compactMap(\.string) ?? []
+    let purposes = models["purposes"]?.array ?? []
+    #expect(names.count > 30 && purposes.map { $0["name"]?.string } == names)
+    for purpose in purposes {
+      #expect(purpose["shows"]?.string?.contains("without a description") == false, "\(purpose)")
+    }
+    #expect(purposes.first { $0["name"]?.string == "always-uv" }?["needs"]?.string?.contains("PIN") == true)
+    for (kind, stem) in [("models", ""), ("keys", "virtual:")] {
+      let offered = try Program.run(Program.sealkey, ["__complete", kind]).out
+      for name in names { #expect(offered.contains("\(stem)\(name)\t"), "\(name)") }
+    }
     let keys = try Program.run(Program.sealkey, ["__complete", "keys"])
     #expect(keys.code == 0 && keys.out.contains("virtual\t"))
     let folder = try TemporaryFolder()

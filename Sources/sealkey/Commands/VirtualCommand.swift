@@ -35,9 +35,26 @@ extension Command {
     switch try invocation.operand("run or models") {
     case "models":
       let models = ModelProfile.all
+      let width = (models.map(\.name.count).max() ?? 0) + 2
       return Outcome(
-        text: models.map(\.name).joined(separator: "\n"),
-        json: .object([("models", .array(models.map { .string($0.name) }))]))
+        text: models.map { model in
+          let needs = model.purpose.needs.map { " Needs \($0)." } ?? ""
+          return
+            "\(model.name)\(String(repeating: " ", count: width - model.name.count))\(model.purpose.shows).\(needs)"
+        }.joined(separator: "\n"),
+        json: .object([
+          ("models", .array(models.map { .string($0.name) })),
+          (
+            "purposes",
+            .array(
+              models.map {
+                .object([
+                  ("name", .string($0.name)), ("shows", .string($0.purpose.shows)),
+                  ("needs", $0.purpose.needs.map { .string($0) }),
+                ])
+              })
+          ),
+        ]))
     case "run": return try await run(invocation)
     case let word: throw UsageError.badValue(option: "virtual", value: word, wanted: "run or models")
     }
