@@ -17,6 +17,11 @@ enum FileKind: Hashable {
   case device
   case pending
 
+  /// Whether it is one of Seal's own files.
+  var isArtefact: Bool {
+    if case .artefact = self { true } else { false }
+  }
+
   /// A file that was looked at.
   struct Found {
     let kind: FileKind

@@ -107,6 +107,21 @@ import WebAuthnCore
       Explainer.explain(Array(#"{"type":"a","type":"b","challenge":"c"}"#.utf8))?.fault?.name == "jsonDuplicateMember")
   }
 
+  /// What only looks like it at the beginning, or for long enough, is not it.
+  @Test func whatItIsNot() {
+    let page = "<!DOCTYPE html>\n<html lang=\"en\">\n" + String(repeating: "<p>A page, and é.</p>\n", count: 3000)
+    var random = SeededGenerator(seed: 1)
+    for bytes in [
+      Array(page.utf8), Array("0 is how this line begins".utf8), Array("{ no JSON".utf8),
+      Array("Thirty-seven characters have this line".utf8.prefix(37)), [0xA3, 1, 2, 3], [0x30, 0x05, 0x30, 3, 1, 2, 3],
+      [0x7F] + Array("ELF".utf8) + random.bytes(4000), [UInt8](repeating: 0, count: 38),
+    ] { #expect(Explainer.explain(bytes) == nil, "\(bytes.prefix(8))") }
+    // Of Seal's key, and damaged, it is explained all the same.
+    #expect(
+      Explainer.explain(SHA256.hash(Array("sealmessenger.com".utf8)) + [5, 0, 0, 0, 9, 7])?.fault?.name
+        == "authenticatorDataTrailingBytes")
+  }
+
   /// Text from a key must not steer a terminal.
   @Test func textIsMadeHarmless() throws {
     let evil = "a\u{1b}[2J\u{9b}\u{202e}\u{2066}\u{200b}b"

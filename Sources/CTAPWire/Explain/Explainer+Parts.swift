@@ -129,8 +129,10 @@ extension Explainer {
     return out
   }
 
+  static let sealHash = SHA256.hash(Array("sealmessenger.com".utf8))
+
   private static func relyingParty(_ hash: [UInt8]) -> String {
-    hash == SHA256.hash(Array("sealmessenger.com".utf8)) ? "sealmessenger.com (Seal)" : "SHA-256 of a relying party ID"
+    hash == sealHash ? "sealmessenger.com (Seal)" : "SHA-256 of a relying party ID"
   }
 
   private static let flagMeanings = [

@@ -18,11 +18,42 @@ public enum Explainer {
     {
       return cbor(item, bytes, base: 0)
     }
-    if first == 0x30, bytes.count <= 141 { return signature(bytes) }
-    // The head of an attestation object whose rest is damaged.
-    if first & 0xE0 == 0xA0 { return attestationObject(bytes) }
-    if bytes.count >= 37 { return authenticatorData(bytes) }
+    if isSignature(bytes) { return signature(bytes) }
+    if isAttestationObject(bytes) { return attestationObject(bytes) }
+    if isAuthenticatorData(bytes) { return authenticatorData(bytes) }
     return nil
+  }
+
+  /// A DER sequence that begins with an integer, no longer than P-521 makes them.
+  private static func isSignature(_ bytes: [UInt8]) -> Bool {
+    guard bytes.count >= 3, bytes.count <= 141, bytes[0] == 0x30 else { return false }
+    return bytes[1] == 0x81 ? bytes.count > 3 && bytes[3] == 0x02 : bytes[2] == 0x02
+  }
+
+  /// A map whose first member is one of an attestation object's: its rest may be damaged.
+  private static func isAttestationObject(_ bytes: [UInt8]) -> Bool {
+    guard let first = bytes.first, first & 0xE0 == 0xA0 else { return false }
+    return ["fmt", "attStmt", "authData"].contains { name in
+      bytes.dropFirst().starts(with: [0x60 | UInt8(name.utf8.count)] + Array(name.utf8))
+    }
+  }
+
+  /// Any bytes could be called authenticator data with something wrong. They are it when they are nothing else, or when they
+  /// are Seal's, or when a public key stands where it says, whatever follows then.
+  private static func isAuthenticatorData(_ bytes: [UInt8]) -> Bool {
+    guard bytes.count >= 37 else { return false }
+    if bytes.starts(with: sealHash) { return true }
+    if let text = String(validating: bytes, as: UTF8.self), text.unicodeScalars.allSatisfy({ $0.isReadable }) {
+      return false
+    }
+    do { _ = try AuthenticatorData(parsing: bytes) } catch {
+      let flags = AuthenticatorFlags(rawValue: bytes[32])
+      guard flags.contains(.attestedCredentialData), bytes.count >= 55 else { return false }
+      let end = 55 + (Int(bytes[53]) << 8 | Int(bytes[54]))
+      guard end < bytes.count, let key = try? CBORDecoder.decode(bytes, at: end) else { return false }
+      return key[1]?.int != nil && key[3] != nil
+    }
+    return true
   }
 
   private static func cbor(_ item: CBORItem, _ bytes: [UInt8], base: Int) -> Explanation? {
@@ -114,6 +145,10 @@ public enum Explainer {
   private static func clientData(_ bytes: [UInt8]) -> Explanation? {
     var explanation = Explanation("client data")
     guard let json = try? JSONReader.parse(bytes) else {
+      // With something wrong, it is client data when it has the members of it.
+      guard let text = String(validating: bytes, as: UTF8.self), text.contains("\"challenge\""),
+        text.contains("\"type\"")
+      else { return nil }
       do { _ = try ClientData(parsing: bytes) } catch { explanation.fault = error }
       return explanation
     }
@@ -142,4 +177,9 @@ public enum Explainer {
     describe(item, "", &explanation)
     return explanation
   }
+}
+
+extension Unicode.Scalar {
+  /// Part of a text as people write it.
+  fileprivate var isReadable: Bool { value >= 0x20 && value != 0x7F || [0x09, 0x0A, 0x0D].contains(value) }
 }

@@ -15,6 +15,10 @@ extension Command {
     examples: ["sealkey inspect a36366...", "sealkey inspect getinfo.bin --json"]
   ) { invocation in
     let input = try invocation.operand("What to inspect")
+    // A file that another command reads is not taken for bytes; one with secrets in it is not read at all.
+    if access(input, F_OK) == 0, let found = FileKind.of(input), !found.kind.isArtefact {
+      throw WrongFile(path: input, what: found.what, wanted: "a file of WebAuthn, COSE or CTAP bytes", use: found.use)
+    }
     let bytes = try read(input)
     if let artefact = try? Artefact(parsing: bytes) { return explain(artefact) }
     guard let explanation = Explainer.explain(bytes) else { throw InspectError.unknownBytes(count: bytes.count) }
@@ -23,13 +27,24 @@ extension Command {
       let place = field.offset.map { String($0) } ?? ""
       let meaning = field.meaning.isEmpty ? "" : "  (\(field.meaning))"
       lines.append(
-        String(repeating: " ", count: max(0, 6 - place.count)) + "\(place)  \(field.name): \(field.value)\(meaning)")
+        String(repeating: " ", count: max(0, 6 - place.count))
+          + "\(place)  \(field.name): \(shown(field.value))\(meaning)")
     }
     if let key = explanation.publicKey { lines.append("P-256 public key: \(Hex.encode(key))") }
     if let fault = explanation.fault {
       lines.append("Wrong with it: \(fault.message)\(fault.offset.map { " (at byte \($0))" } ?? "") [\(fault.name)]")
     }
     return Outcome(text: lines.joined(separator: "\n"), json: explanation.json, code: explanation.fault == nil ? 0 : 1)
+  }
+
+  /// The longest value that is shown whole: that of a certificate, and of a post-quantum key.
+  private static let longest = 8192
+
+  private static func shown(_ value: String) -> String {
+    let rest = value.unicodeScalars.count - longest
+    guard rest > 0 else { return value }
+    return String(String.UnicodeScalarView(value.unicodeScalars.prefix(longest)))
+      + " ... (\(rest) more; --json has all)"
   }
 
   private static func explain(_ artefact: Artefact) -> Outcome {
