@@ -152,7 +152,7 @@ enum UsageError: NamedError, Hashable {
     case .conflict(let a, let b): "--\(a) and --\(b) cannot be given together."
     case .badValue(let option, let value, let wanted): "'\(value)' is not right for \(option): it takes \(wanted)."
     case .optionOfAnotherWord(let option, let command): "The option --\(option) does not go with '\(command)'."
-    case .missingOperand(let what): "\(what) is missing."
+    case .missingOperand(let what): "Missing here: \(what.prefix(1).lowercased() + what.dropFirst())."
     case .emptyOperand(let what): "The argument that was given is empty, so there is nothing to work on: \(what)."
     case .environmentNotUTF8(let name):
       "The environment variable \(name) is not valid UTF-8, so it is not known where this computer's files are kept."

@@ -31,6 +31,7 @@ struct MatrixBench: Sendable {
   func runner(
     _ change: (inout MatrixRunner.Options) -> Void = { _ in }, place: RunPlace? = nil,
     typed: [UInt8]? = nil, refused: RefusedPINs = RefusedPINs(), drain: Duration = .seconds(60),
+    touch: Duration = .seconds(60), progress: @escaping @Sendable (MatrixRunner.Progress) -> Void = { _ in },
     save: @escaping @Sendable (RunRecord) throws -> Void = { _ in }
   ) -> MatrixRunner {
     var options = MatrixRunner.Options()
@@ -38,8 +39,8 @@ struct MatrixBench: Sendable {
     let typed = typed ?? self.typed
     return MatrixRunner(
       place ?? self.place, pin: { _ in SecretBytes(typed) }, refusedPINs: refused,
-      timings: KeyTimings(touch: .seconds(60), command: .seconds(60), drain: drain), options: options,
-      tool: "sealkey test", save: save)
+      timings: KeyTimings(touch: touch, command: .seconds(60), drain: drain), options: options,
+      tool: "sealkey test", progress: progress, save: save)
   }
 
   func run() async throws -> RunRecord { try await runner().run(at: 1_800_000_000) }

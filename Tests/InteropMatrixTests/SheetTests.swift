@@ -92,6 +92,49 @@ import WebAuthnCore
     #expect(try MatrixSheet(Array(own.utf8)).filled(with: [first]) == Array(own.utf8))
   }
 
+  static let blankRow =
+    "| 1 |           |          |          |         |                  |                                   |                 |                    |                  |       |"
+
+  @Test(
+    "results that somebody typed are no measurement: named by check, kept by fill byte for byte",
+    arguments: [
+      (blankRow, "| 1 | YubiKey 5 NFC | 5.4.3 | yes | USB | ✅ | ES256 | ✅ | ✅ | OK | |", "1 YubiKey 5 NFC"),
+      (blankRow, "| 1 | YubiKey 5 NFC | | | | | | | | verify: OK | |", "1 YubiKey 5 NFC"),
+      (blankRow, "| 1 | | | | | works |", "1"), (blankRow, "| | | | yes | | | | | | | |", "without a name"),
+      (blankRow, "| 1 | Blue ✅ | | | | | | | | | |", "1 Blue ✅"),
+      (blankRow, "| 1 | | | | | | | | | | | ⚠️ |", "1"),
+      (
+        "| YubiKey 5 NFC (5.4+) | | | | expected to work |", "| YubiKey 5 NFC | ✅ | | | expected |", "YubiKey 5 NFC"
+      ),
+      ("| YubiKey 5 NFC (5.4+) | | | | expected to work |", "| | | | ❌ | |", "without a name"),
+    ])
+  func typedByHand(row: String, typed: String, name: String) throws {
+    #expect(Self.seal.contains(row))
+    let text = Self.seal.replacing(row, with: typed)
+    let sheet = try MatrixSheet(Array(text.utf8))
+    let line = try #require(lines(Array(text.utf8)).firstIndex(of: typed)) + 1
+    let table = row == Self.blankRow ? "the matrix" : "the table of keys for somebody else"
+    let wanted = MatrixSheet.UnbackedRow(line: line, row: name, table: table)
+    #expect(throws: SheetError.rowByHand(wanted)) { try sheet.check(against: []) }
+    #expect(wanted.sentence.contains("row \(name) in \(table)"))
+    #expect(try sheet.filled(with: []) == Array(text.utf8))
+    let one = try run()
+    let filled = try MatrixSheet(try sheet.filled(with: [one]))
+    #expect(lines(filled.original).contains(typed))
+    #expect(try filled.unbacked(by: [one]) == [wanted])
+  }
+
+  @Test(
+    "a model without results, notes and prose are anybody's to write",
+    arguments: [
+      "| 1 | YubiKey 5 NFC | 5.4.3 | | NFC | | | | | | said to work ✅ |", "| 1 | | | | | | | | | | blue |", "| 1 |",
+      "| 1 | | | | | | | | | | |\n\n✅ YubiKey 5 works, says Ada.\n\n| a | b |\n|---|---|\n| ✅ | x |",
+    ])
+  func notesByHand(typed: String) throws {
+    let text = Self.seal.replacing(Self.blankRow, with: typed)
+    try MatrixSheet(Array(text.utf8)).check(against: [])
+  }
+
   @Test("CRLF, columns moved and added, no end of line at the end")
   func shapes() throws {
     let one = try run()

@@ -5,6 +5,7 @@
 import CryptoCore
 import Glibc
 import SealCeremonies
+import WebAuthnCore
 
 /// A folder of records: `matrix/runs`, or `matrix/practice`.
 public struct RunFolder: Sendable {
@@ -16,16 +17,25 @@ public struct RunFolder: Sendable {
   /// The records in it, in the order of their names. A folder that is not there has none.
   /// - Throws: ``RunFolderError`` naming the file that cannot be used.
   public func runs() throws(RunFolderError) -> [MatrixSheet.Run] {
+    let (runs, damaged) = readable()
+    if let first = damaged.first { throw first }
+    return runs
+  }
+
+  /// The records that can be read, in the order of their names, and for each other file why not.
+  public func readable() -> (runs: [MatrixSheet.Run], damaged: [RunFolderError]) {
     let folder = FolderNames(of: path)
-    if let odd = folder.odd.first(where: { $0.hasSuffix(".json") }) {
-      throw RunFolderError(file: path, below: FileError.nameNotUTF8(shown: odd))
+    var damaged = folder.odd.filter { $0.hasSuffix(".json") }.map {
+      RunFolderError(file: path, below: FileError.nameNotUTF8(shown: $0))
     }
     var runs: [MatrixSheet.Run] = []
     // A run that is not finished has a name with a dot in front.
     for name in folder.names where name.hasSuffix(".json") && !name.hasPrefix(".") {
-      runs.append(.init(file: name, record: try Self.read("\(path)/\(name)")))
+      do throws(RunFolderError) {
+        runs.append(.init(file: name, record: try Self.read("\(path)/\(name)")))
+      } catch { damaged.append(error) }
     }
-    return runs
+    return (runs, damaged)
   }
 
   /// One record.
@@ -40,38 +50,72 @@ public struct RunFolder: Sendable {
     } catch { throw RunFolderError(file: path, below: FileError.notFound(path: path)) }
   }
 
-  /// Keeps a run: under its own name when it is finished, else where ``begun(_:)`` finds it.
+  /// Keeps a run: under its own name when it is finished, else where ``begun(_:)`` finds it. Runs that other keys of the
+  /// model began stay as they are.
   /// - Returns: the file.
   /// - Throws: ``FileError``.
   @discardableResult
   public func keep(_ record: RunRecord, _ key: RunRecord.KeyDescription) throws(FileError) -> String {
     try make()
-    let waiting = begunPath(key)
-    guard record.finishedAt != nil else {
-      try AtomicFile.write(record.encoded(), to: waiting)
-      return waiting
-    }
-    let file = "\(path)/\(record.fileName)"
+    let isFinished = record.finishedAt != nil
+    let file =
+      "\(path)/" + (isFinished ? record.fileName : "\(Self.stem(key))-\(Hex.encode(record.nonce.prefix(8))).json")
     try AtomicFile.write(record.encoded(), to: file)
-    unlink(waiting)
+    // What was kept of this very run before, under whatever name.
+    for other in begun(key).runs where other.file != file && other.record.nonce == record.nonce { unlink(other.file) }
     return file
   }
 
-  /// The run that was begun with such a key and not finished.
-  public func begun(_ key: RunRecord.KeyDescription) -> RunRecord? {
-    guard let bytes = try? AtomicFile.read(begunPath(key), limit: RunRecord.maximumSize) else {
-      return nil
-    }
-    return try? RunRecord(parsing: bytes)
+  /// A run that was begun and not finished.
+  public struct Begun: Sendable {
+    /// The file that it is kept in.
+    public let file: String
+    /// What was done.
+    public let record: RunRecord
   }
 
-  private func begunPath(_ key: RunRecord.KeyDescription) -> String {
+  /// The runs that were begun with such keys and not finished, in the order of their names, and for each file of that name
+  /// that is none why not. Which of several is a key's, only the key can tell.
+  public func begun(_ key: RunRecord.KeyDescription) -> (runs: [Begun], damaged: [RunFolderError]) {
+    var runs: [Begun] = []
+    var damaged: [RunFolderError] = []
+    for name in FolderNames(of: path).names.sorted() where Self.isBegun(name, key) {
+      let file = "\(path)/\(name)"
+      do throws(RunFolderError) { runs.append(Begun(file: file, record: try Self.read(file))) } catch {
+        damaged.append(error)
+      }
+    }
+    return (runs, damaged)
+  }
+
+  /// Gives a damaged file another name, under which nothing looks for it and nothing is written.
+  /// - Returns: the new name; nil when it could not be given.
+  public static func setAside(_ file: String) -> String? {
+    for number in 1...99 {
+      let other = file + (number == 1 ? ".damaged" : ".damaged-\(number)")
+      if link(file, other) == 0 {
+        unlink(file)
+        return other
+      }
+      guard errno == EEXIST else { return nil }
+    }
+    return nil
+  }
+
+  private static func isBegun(_ name: String, _ key: RunRecord.KeyDescription) -> Bool {
+    guard name.hasPrefix(stem(key)), name.hasSuffix(".json") else { return false }
+    let rest = name.dropFirst(stem(key).count).dropLast(5)
+    // Older versions kept one for each model, and no digits in the name.
+    return rest.isEmpty || rest.count == 17 && rest.first == "-" && rest.dropFirst().allSatisfy(\.isHexDigit)
+  }
+
+  private static func stem(_ key: RunRecord.KeyDescription) -> String {
     let name = String(
       String.UnicodeScalarView(
         key.name.lowercased().unicodeScalars.prefix(48).map { scalar in
           ("a"..."z").contains(scalar) || ("0"..."9").contains(scalar) ? scalar : "_"
         }))
-    return "\(path)/.unfinished-\(name)-\(key.transport).json"
+    return ".unfinished-\(name)-\(key.transport)"
   }
 
   private func make() throws(FileError) {

@@ -25,9 +25,9 @@ extension MatrixRunner {
     if let number = step.pinProtocol { return try await overProtocol(number, step, &record, host) }
     guard let key else { return nil }
     var done = StepRecord(step)
-    for index in 0..<max(1, options.repeats) {
+    for index in 0..<tries(record) {
       let credential = evaluation.credentials[step.usesPRFCredential ? .prfRegister : .register]?.id
-      let (attempt, error, lock) = try await attempt(step, index, record, credential, evaluation, key, log, host)
+      let (attempt, error, lock) = try await asked(step, index, record, credential, evaluation, key, log, host)
       done.attempts.append(attempt)
       if let lock { record.device.locked = lock }
       if let error, Self.endsTheRun(error) {
@@ -81,8 +81,8 @@ extension MatrixRunner {
     let given = record
     let (done, stop): (StepRecord, (any Error)?) = try await forced.withKey(log) { key, _ in
       var done = StepRecord(step)
-      for index in 0..<max(1, options.repeats) {
-        let (attempt, error, _) = try await forced.attempt(
+      for index in 0..<tries(given) {
+        let (attempt, error, _) = try await forced.asked(
           step, index, given, evaluation.credentials[.prfRegister]?.id, evaluation, key, log, host)
         done.attempts.append(attempt)
         if let error, Self.endsTheRun(error) { return (done, error) }
@@ -91,6 +91,28 @@ extension MatrixRunner {
     }
     record.steps.append(done)
     return stop
+  }
+
+  /// One try. Whoever was late with the touch is asked once more: that says nothing about the key.
+  /// - Throws: `timedOut`, when nobody touched it the second time either: the step is left undone.
+  func asked(
+    _ step: MatrixStep, _ index: Int, _ record: RunRecord, _ credential: [UInt8]?, _ evaluation: Evaluation,
+    _ key: SecurityKey, _ log: WireLog, _ host: Int
+  ) async throws -> (attempt: StepRecord.Attempt, error: (any Error)?, lock: [UInt8]?) {
+    let first = try await attempt(step, index, record, credential, evaluation, key, log, host)
+    guard step != .cancel, log.askedThePerson, Self.isLate(first.attempt) else { return first }
+    progress(.askedAgain(step))
+    let second = try await attempt(step, index, record, credential, evaluation, key, log, host)
+    guard log.askedThePerson, Self.isLate(second.attempt) else { return second }
+    throw SecurityKeyError.transport(.timedOut)
+  }
+
+  /// The time was over, by this program's clock or by the key's.
+  private static func isLate(_ attempt: StepRecord.Attempt) -> Bool {
+    guard let failure = attempt.failure else { return false }
+    if failure == "timedOut" { return true }
+    guard let status = attempt.status.flatMap(UInt8.init(exactly:)) else { return false }
+    return Evaluation.name(of: status, after: attempt.duration) == "timedOut"
   }
 
   /// One try.

@@ -16,8 +16,8 @@ public struct MatrixRunner: Sendable {
   public struct Options: Sendable {
     /// Who runs it.
     public var tester: String?
-    /// How often each step is tried.
-    public var repeats = 1
+    /// How often each step is tried; nil for once, or as often as the run that is gone on with did.
+    public var repeats: Int?
     /// The serial number, to be written into the record.
     public var serial: String?
     /// Do no further step: read the state and end the run.
@@ -34,6 +34,12 @@ public struct MatrixRunner: Sendable {
     case finished(StepFinding)
     /// The run goes on with a record that was begun before.
     case resumed(stepsDone: Int)
+    /// What the run that was begun keeps of what was chosen for it, or takes of what is chosen now.
+    case settled(String)
+    /// A run that was begun and is not gone on with: with another key of the model, as far as the key can tell.
+    case left(RunRecord)
+    /// Nobody touched the key in time, and it is asked once more.
+    case askedAgain(MatrixStep)
     /// Something on the key.
     case key(KeyEvent)
   }
@@ -72,17 +78,27 @@ public struct MatrixRunner: Sendable {
   static let ownSteps = MatrixStep.allCases.filter { $0 != .secondHost }
 
   /// Runs all steps, or those that `begun` still lacks.
-  /// - Throws: what stopped it: `unplugged`, `cancelled`, a refused PIN. The record was saved before.
+  /// - Throws: what stopped it: `unplugged`, `cancelled`, a refused PIN, `timedOut` when nobody touched the key. The record was
+  ///   saved before. `uvNotConfigured` before the first step for a key that always verifies and has no PIN.
   ///   ``MatrixRunError/nothingBegun`` when a run is to be ended that was never begun with this key.
   public func run(continuing begun: RunRecord? = nil, at time: Int64) async throws -> RunRecord {
-    guard begun != nil || !options.finishesNow else { throw MatrixRunError.nothingBegun }
+    try await run(continuingOneOf: begun.map { [$0] } ?? [], at: time)
+  }
+
+  /// The same; which of the runs that were begun is this key's, the key itself tells by what it holds.
+  public func run(continuingOneOf begun: [RunRecord], at time: Int64) async throws -> RunRecord {
+    guard !begun.isEmpty || !options.finishesNow else { throw MatrixRunError.nothingBegun }
     let log = WireLog()
     var record = try await withKey(log) { key, facts in
+      if !options.finishesNow, let info = facts.info, info.insistsInVain { throw SecurityKeyError.uvNotConfigured }
+      let own = try await own(key, facts, begun)
+      for other in begun where other.nonce != own?.nonce { progress(.left(other)) }
       var record: RunRecord
-      if let begun, try await isSame(key, facts, begun) {
-        record = begun
+      if let own {
+        record = own
         record.steps.removeAll(where: Self.mayBeRepeated)
         progress(.resumed(stepsDone: record.steps.count))
+        settle(&record)
       } else {
         guard !options.finishesNow else { throw MatrixRunError.nothingBegun }
         record = try await fresh(key, facts, at: time)
@@ -200,18 +216,73 @@ public struct MatrixRunner: Sendable {
     return .init(info: info?.rawBytes ?? [], pinTries: tries, discoverable: count)
   }
 
+  /// Whose a record is.
+  private enum Owner { case thisKey, anyOfTheModel, anotherKey }
+
+  /// The run that this key began; one that holds nothing of any key only when there is no such.
+  private func own(_ key: SecurityKey, _ facts: KeyFacts, _ begun: [RunRecord]) async throws -> RunRecord? {
+    var unclaimed: RunRecord?
+    for record in begun {
+      switch try await owner(key, facts, record) {
+      case .thisKey: return record
+      case .anyOfTheModel: unclaimed = unclaimed ?? record
+      case .anotherKey: break
+      }
+    }
+    return unclaimed
+  }
+
   /// The same model, and a key that knows what was made on it.
-  /// - Throws: a key that went away meanwhile: it is not another one for that.
   private func isSame(_ key: SecurityKey, _ facts: KeyFacts, _ record: RunRecord) async throws -> Bool {
+    try await owner(key, facts, record) != .anotherKey
+  }
+
+  /// - Throws: a key that went away meanwhile: it is not another one for that.
+  private func owner(_ key: SecurityKey, _ facts: KeyFacts, _ record: RunRecord) async throws -> Owner {
     let info = try? AuthenticatorInfo(parsing: record.before.info)
-    guard facts.info?.aaguid == info?.aaguid, facts.info?.firmwareVersion == info?.firmwareVersion else { return false }
+    guard facts.info?.aaguid == info?.aaguid, facts.info?.firmwareVersion == info?.firmwareVersion else {
+      return .anotherKey
+    }
     let made = Evaluation(record).credentials.values.map { CredentialDescriptor(id: $0.id) }
-    guard !made.isEmpty else { return true }
-    do { return try await key.find(made, rpID: Seal.relyingPartyID) != nil } catch {
+    guard !made.isEmpty else { return .anyOfTheModel }
+    do { return try await key.find(made, rpID: Seal.relyingPartyID) != nil ? .thisKey : .anotherKey } catch {
       if case .transport(let below) = error as? SecurityKeyError, below.leavesTheStepUndone { throw error }
-      return false
+      return .anotherKey
     }
   }
+
+  /// What was given now, and what the run that is gone on with has: nothing of either is dropped without a word.
+  private func settle(_ record: inout RunRecord) {
+    record.tester = settled("tester", options.tester, record.tester)
+    record.key.serial = settled("serial", options.serial, record.key.serial)
+    guard !record.steps.isEmpty, let had = tries(in: record) else { return }
+    if let given = options.repeats, given != had {
+      progress(
+        .settled("The steps that are done keep their tries; --repeat \(given) is for those that are still to be done."))
+    } else if options.repeats == nil, had > 1 {
+      progress(.settled("Each step is tried \(had) times, as in the steps that are done."))
+    }
+  }
+
+  private func settled(_ option: String, _ given: String?, _ had: String?) -> String? {
+    guard let given, given != had else { return had }
+    guard let had else {
+      progress(.settled("The run had no \(option) yet; it takes \(given)."))
+      return given
+    }
+    progress(.settled("The run keeps its \(option), \(had); --\(option) \(given) is not taken."))
+    return had
+  }
+
+  private func tries(in record: RunRecord) -> Int? {
+    record.steps.map(\.attempts.count).max().flatMap { $0 > 0 ? $0 : nil }
+  }
+
+  /// How often a step is tried.
+  func tries(_ record: RunRecord) -> Int { max(1, options.repeats ?? tries(in: record) ?? 1) }
+
+  /// How many steps of a run need not be done again when it goes on.
+  public static func stepsDone(_ record: RunRecord) -> Int { record.steps.count { !mayBeRepeated($0) } }
 
   /// A step that a refused PIN stopped is done again when the run goes on.
   private static func mayBeRepeated(_ step: StepRecord) -> Bool {

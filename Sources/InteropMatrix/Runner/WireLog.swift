@@ -13,6 +13,7 @@ final class WireLog: Sendable {
     var exchanges: [StepRecord.Exchange] = []
     var isWaiting = false
     var touches = 0
+    var asksForFinger = false
     var firstKeepalive: Int?
     var onTouch: (@Sendable () -> Void)?
   }
@@ -41,7 +42,11 @@ final class WireLog: Sendable {
     }
   }
 
+  /// Whether the key waited for the person in this try.
+  var askedThePerson: Bool { state.withLock { $0.touches > 0 || $0.asksForFinger } }
+
   private func saw(_ event: KeyEvent) {
+    if case .userVerificationNeeded = event { state.withLock { $0.asksForFinger = true } }
     guard event == .touchNeeded else { return }
     let action = state.withLock { state -> (@Sendable () -> Void)? in
       if !state.isWaiting { state.touches += 1 }

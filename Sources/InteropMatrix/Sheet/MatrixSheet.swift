@@ -24,7 +24,7 @@ public struct MatrixSheet: Sendable {
     var mark: String { "(run \(Hex.encode(record.nonce.prefix(8))))" }
   }
 
-  private struct Table {
+  struct Table {
     var columns: [String]
     /// Line numbers of the rows.
     var rows: [Int]
@@ -32,7 +32,7 @@ public struct MatrixSheet: Sendable {
     var last: Int
   }
 
-  private let original: [UInt8]
+  let original: [UInt8]
 
   /// A sheet; both tables are looked for.
   /// - Throws: ``SheetError``.
@@ -80,6 +80,7 @@ public struct MatrixSheet: Sendable {
         }
       }
     }
+    if let row = try unbacked(by: runs).first { throw .rowByHand(row) }
     let wanted = try filled(with: runs)
     guard wanted == original else {
       let differing = zip(SheetLines(wanted)?.lines ?? [], lines.lines).enumerated()
@@ -106,7 +107,7 @@ public struct MatrixSheet: Sendable {
   ]
 
   /// The table with all of `wanted`, in any order and among others; nil for a missing table of sponsored keys.
-  private static func table(_ lines: SheetLines, _ wanted: [String], _ what: String)
+  static func table(_ lines: SheetLines, _ wanted: [String], _ what: String)
     throws(SheetError) -> Table?
   {
     var found: [Table] = []
@@ -142,7 +143,9 @@ public struct MatrixSheet: Sendable {
     guard own.count <= 1 else { throw .twoRows(line: own[1] + 1, mark: run.mark) }
     let blank = table.rows.first { row in
       let cells = MarkdownRow.cells(lines.lines[row].text) ?? []
-      return zip(table.columns, cells).allSatisfy { $0 == "#" || $1.isEmpty }
+      return cells.enumerated().allSatisfy { index, cell in
+        cell.isEmpty || index < table.columns.count && table.columns[index] == "#"
+      }
     }
     let place = own.first ?? blank
     let old = place.flatMap { MarkdownRow.cells(lines.lines[$0].text) } ?? []
@@ -186,7 +189,7 @@ public struct MatrixSheet: Sendable {
   }
 
   /// Every mark in a line.
-  private static func marks(in line: String) -> [String] {
+  static func marks(in line: String) -> [String] {
     line.split(separator: "(run ", omittingEmptySubsequences: false).dropFirst().compactMap {
       part in
       let digits = part.prefix(16)
@@ -219,6 +222,8 @@ public enum SheetError: NamedError, Hashable {
   case twoRows(line: Int, mark: String)
   /// A row says that it is a run's, and there is no such record.
   case rowWithoutRecord(line: Int, mark: String)
+  /// A row has results, and no record backs it.
+  case rowByHand(MatrixSheet.UnbackedRow)
   /// The sheet and the records differ, from this line on.
   case differs(line: Int)
   /// The record is of no real key.
@@ -233,6 +238,7 @@ public enum SheetError: NamedError, Hashable {
     case .twoTables: "sheetTwoTables"
     case .twoRows: "sheetTwoRows"
     case .rowWithoutRecord: "sheetRowWithoutRecord"
+    case .rowByHand: "sheetRowNotMeasured"
     case .differs: "sheetDiffers"
     case .simulated: "simulatedRecord"
     case .unfinished: "unfinishedRecord"
@@ -248,6 +254,7 @@ public enum SheetError: NamedError, Hashable {
       "Line \(line) of the sheet is a second row for one run \(mark)."
     case .rowWithoutRecord(let line, let mark):
       "Line \(line) of the sheet is for a run whose record is not there \(mark)."
+    case .rowByHand(let row): row.sentence
     case .differs(let line): "The sheet does not say what the records say, from line \(line) on."
     case .simulated(let file, let signs):
       "\(file) was not made with a real key: \(signs.map(\.sentence).joined(separator: "; "))."
@@ -261,6 +268,7 @@ public enum SheetError: NamedError, Hashable {
       "Give Seal's sheet or docs/SECURITY_KEY_TEST_MATRIX.md; the columns may be in any order."
     case .twoTables, .twoRows: "Remove one of the two."
     case .rowWithoutRecord: "Put the record back into matrix/runs, or remove the row."
+    case .rowByHand: "Take its results out; a run of the key writes them: sealkey matrix run, then sealkey matrix fill"
     case .differs: "Write it anew: sealkey matrix fill"
     case .simulated: "Practice runs stay in matrix/practice; only real keys are measured."
     case .unfinished: "Finish it: sealkey matrix run, with the same key."

@@ -10,7 +10,7 @@ import WebAuthnCore
 
 extension MatrixVerb {
   func atlas() async throws -> Outcome {
-    let file = try invocation.required("metadata")
+    guard let file = invocation.options["metadata"] else { throw MatrixFileError.noMetadata }
     let out = try invocation.required("out")
     let metadata = try metadata(file)
     let found = try PublishedModel.all(payload: metadata.payload, at: timeLimit)

@@ -65,6 +65,7 @@ extension MatrixVerb {
     let (sheet, found) = try sheetAndRuns("fill", file)
     let filled = try sheet.filled(with: found)
     try AtomicFile.write(filled, to: file)
+    for row in try MatrixSheet(filled).unbacked(by: found) { invocation.say("\(row.sentence) It stays as it is.") }
     return Outcome(
       text: "\(file): \(found.count) runs of real keys.",
       json: .object([("file", .string(file)), ("runs", .int(found.count))]))
@@ -103,11 +104,28 @@ extension MatrixVerb {
     guard [runs, practice].contains(where: { access($0.path, F_OK) == 0 }) else {
       throw MatrixFileError.noRuns(path: "\(runs.path) or \(practice.path)", word: "report")
     }
-    let found = try runs.runs() + practice.runs()
+    let (real, played) = (runs.readable(), practice.readable())
+    let found = real.runs + played.runs
+    let damaged = real.damaged + played.damaged
+    for one in damaged { invocation.say("Left out, because it cannot be read: \(one.message) [\(one.name)]") }
     try invocation.write(Array(MatrixPage.html(found).utf8), to: out)
+    let left = damaged.isEmpty ? "" : " Files left out: \(damaged.count)."
     return Outcome(
-      text: "Wrote \(out). Runs in it: \(found.count).".printable,
-      json: .object([("file", .string(out)), ("runs", .int(found.count))]))
+      text: "Wrote \(out). Runs in it: \(found.count).\(left)".printable,
+      json: .object([
+        ("file", .string(out)), ("runs", .int(found.count)),
+        (
+          "leftOut",
+          damaged.isEmpty
+            ? nil
+            : .array(
+              damaged.map {
+                .object([
+                  ("file", .string($0.file)), ("name", .string($0.name)), ("message", .string($0.below.message)),
+                ])
+              })
+        ),
+      ]), code: damaged.isEmpty ? 0 : 1)
   }
 }
 
@@ -115,21 +133,28 @@ extension MatrixVerb {
 enum MatrixFileError: NamedError, Hashable {
   case noSheet(path: String, word: String)
   case noRuns(path: String, word: String)
+  case noMetadata
 
   var name: String {
     switch self {
     case .noSheet: "sheetNotFound"
     case .noRuns: "runsNotFound"
+    case .noMetadata: "missingOption"
     }
   }
   var message: String {
     switch self {
     case .noSheet(let path, let word): "matrix \(word) wants the sheet with the tables, and there is no file \(path)."
     case .noRuns(let path, let word): "matrix \(word) wants the folder with the runs' records, and there is no \(path)."
+    case .noMetadata:
+      "The option --metadata is missing: matrix atlas reads the published models from the FIDO Metadata Service's BLOB."
     }
   }
   var next: String {
     switch self {
+    case .noMetadata:
+      "Fetch it: curl -L -o blob.jwt https://mds3.fidoalliance.org/ and then: "
+        + "sealkey matrix atlas --metadata blob.jwt --out atlas.md"
     case .noSheet(_, let word):
       "Run it in a checkout of sealkey, or name the sheet: sealkey matrix \(word) FILE --runs DIR"
     case .noRuns(_, let word):
@@ -137,7 +162,7 @@ enum MatrixFileError: NamedError, Hashable {
         + "sealkey matrix run makes records."
     }
   }
-  var kind: FaultKind { .file }
+  var kind: FaultKind { self == .noMetadata ? .usage : .file }
 }
 
 /// A record among the runs that does not stand up.

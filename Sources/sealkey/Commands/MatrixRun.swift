@@ -26,7 +26,7 @@ extension MatrixVerb {
     let place = try await invocation.matrixPlace(invocation.key)
     if options.finishesNow {
       // Nothing is finished before it is known that all of it can be.
-      for one in [place, also].compactMap({ $0 }) where begun(one) == nil { throw MatrixRunError.nothingBegun }
+      for one in [place, also].compactMap({ $0 }) where begun(one).runs.isEmpty { throw MatrixRunError.nothingBegun }
     }
     var outcome = try await run(place, options)
     if let also {
@@ -52,27 +52,37 @@ extension MatrixVerb {
     return try await invocation.matrixPlace(.nfc(reader: nil))
   }
 
-  /// The run that was begun with this key; one that turned out to be simulated only when it was open lies in the other folder.
-  private func begun(_ place: RunPlace) -> RunRecord? {
-    let there = (place.isSimulated ? practice : runs).begun(place.description)
-    return there ?? (place.isSimulated ? nil : practice.begun(place.description))
+  /// The runs that were begun with such keys; one that turned out to be simulated only when it was open lies in the other
+  /// folder.
+  private func begun(_ place: RunPlace) -> (runs: [RunFolder.Begun], damaged: [RunFolderError]) {
+    let folders = place.isSimulated ? [practice] : [runs, practice]
+    let found = folders.map { $0.begun(place.description) }
+    return (found.flatMap(\.runs), found.flatMap(\.damaged))
   }
 
   private func run(_ place: RunPlace, _ options: MatrixRunner.Options) async throws -> Outcome {
     // A key that turns out to be simulated only when it is open is kept apart all the same.
     let folders = (runs, practice)
     func folder(_ isSimulated: Bool) -> RunFolder { isSimulated ? folders.1 : folders.0 }
-    let runner = runner(place, options) { record in
+    let begun = begun(place)
+    for one in begun.damaged {
+      invocation.say("\(one.file) should be a run that was begun, and cannot be read: \(one.below.message)")
+      let other = RunFolder.setAside(one.file)
+      invocation.say(other.map { "It is kept as \($0)." } ?? "It stays as it is.")
+    }
+    let kept = Locked<RunRecord?>(nil)
+    let files = Dictionary(begun.runs.map { ($0.record.nonce, $0.file) }) { first, _ in first }
+    let runner = runner(place, options, begun: files) { record in
       try (SimulationSigns.of(record).isEmpty ? folders.0 : folders.1).keep(
         record, place.description)
+      kept.withLock { $0 = record }
     }
     let record: RunRecord
-    do { record = try await runner.run(continuing: begun(place), at: invocation.now) } catch MatrixRunError.nothingBegun
-    {
-      throw MatrixRunError.nothingBegun
-    } catch {
-      invocation.say(
-        "The run has stopped. Start it again with the same key and it goes on where it was.")
+    do { record = try await runner.run(continuingOneOf: begun.runs.map(\.record), at: invocation.now) } catch {
+      if let kept = kept.withLock({ $0 }), MatrixRunner.stepsDone(kept) > 0 {
+        invocation.say(
+          "The run has stopped. Start it again with the same key and it goes on where it was.")
+      }
       throw error
     }
     let signs = SimulationSigns.of(record)
@@ -89,22 +99,31 @@ extension MatrixVerb {
   }
 
   private func runner(
-    _ place: RunPlace, _ options: MatrixRunner.Options,
+    _ place: RunPlace, _ options: MatrixRunner.Options, begun: [[UInt8]: String] = [:],
     save: @escaping @Sendable (RunRecord) throws -> Void
   ) -> MatrixRunner {
     let invocation = invocation
     // How many touches a step takes, only the key knows.
     let silence = Conversation(touches: 1, patience: invocation.timings.touch)
-    let talk = Locked(silence)
+    // What is said in this step, and whether nobody is to touch in it.
+    let talk = Locked((conversation: silence, isHandsOff: false))
     return MatrixRunner(
       place, pin: invocation.rememberedPIN(), refusedPINs: invocation.refusedPINs, timings: invocation.timings,
       options: options, tool: "sealkey \(CommandLineTool.version)",
       progress: { progress in
-        if case .key(let event) = progress {
-          talk.withLock { invocation.tell(event, in: &$0, indent: "  ") }
-        } else {
+        switch progress {
+        case .key(let event):
+          talk.withLock {
+            if !($0.isHandsOff && event == .touchNeeded) { invocation.tell(event, in: &$0.conversation, indent: "  ") }
+          }
+        case .began(let step, _, _):
           // Whatever the step before was waiting for is over.
-          talk.withLock { $0 = silence }
+          talk.withLock { $0 = (silence, step == .cancel) }
+          Self.say(progress, invocation)
+        case .left(let record):
+          invocation.say("Another run that was begun stays as it is: \(begun[record.nonce] ?? record.key.name)")
+        default:
+          talk.withLock { $0.conversation = silence }
           Self.say(progress, invocation)
         }
       }, save: save)
@@ -114,14 +133,21 @@ extension MatrixVerb {
     switch progress {
     case .began(let step, let number, let total):
       invocation.say("\(number) of \(total): \(step.title)")
+      if step == .cancel {
+        invocation.say("  Do not touch the key in this step: it blinks, and is told to stop waiting.")
+      }
     case .finished(let finding):
       invocation.say("  \(finding.cell)  (\(finding.mark.word))".printable)
       if let line = finding.telemetry { invocation.say("  \(line)".printable) }
       if let why = finding.explanation { invocation.say("  \(why)") }
       for note in finding.notes { invocation.say("  note: \(note)".printable) }
     case .resumed(let count):
-      invocation.say("Going on with the run that was begun: \(count) steps are done.")
-    case .key: break
+      let done = count == 0 ? "no step is done yet" : count == 1 ? "1 step is done" : "\(count) steps are done"
+      invocation.say("Going on with the run that was begun: \(done).")
+    case .settled(let line): invocation.say(line)
+    case .askedAgain:
+      invocation.say("  Nobody touched the key in time. It asks once more, and then the run stops here.")
+    case .left, .key: break
     }
   }
 
@@ -137,7 +163,9 @@ extension MatrixVerb {
       lines.append(
         "Simulated: this was practice. It measures no real key and never enters the matrix.")
     } else {
-      lines.append("To send it in, make a pull request with this one file; see matrix/README.md.")
+      lines.append(
+        "To send it in, make a pull request that puts this one file into the folder matrix/runs; "
+          + "see matrix/README.md.")
     }
     let failed = evaluation.findings.contains { $0.mark == .fails }
     return Outcome(

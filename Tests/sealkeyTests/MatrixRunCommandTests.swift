@@ -1,0 +1,117 @@
+// This Source Code Form is subject to the terms of the Mozilla Public
+// License, v. 2.0. If a copy of the MPL was not distributed with this
+// file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import TestSupport
+import Testing
+import WebAuthnCore
+
+/// What a run says of itself on the command line: when it stops, when it goes on, and with which files.
+@Suite("matrix run, stopped and gone on with", .programs) struct MatrixRunCommandTests {
+  private let temporary: TemporaryFolder
+  private var folder: String { temporary.path }
+  private let hint = "goes on where it was"
+
+  init() throws { temporary = try TemporaryFolder() }
+
+  private func arguments(_ owner: String) -> [String] {
+    [
+      "matrix", "run", "--key", "virtual", "--data-dir", "\(folder)/\(owner)", "--practice", "\(folder)/practice",
+      "--runs", "\(folder)/runs",
+    ]
+  }
+
+  /// Begins a run and presses Ctrl-C in its third step.
+  private func interrupt(_ owner: String) throws -> Program.Result {
+    let script = """
+      "$@" 2>'\(folder)/err' >'\(folder)/out' & run=$!
+      while ! grep -q '^3 of 11' '\(folder)/err' && kill -0 $run; do sleep 0.05; done
+      kill -INT $run; wait $run; code=$?; cat '\(folder)/err' >&2; exit $code
+      """
+    return try Program.run(
+      "bash", ["-c", "set -m\n" + script, "bash", Program.sealkey] + arguments(owner) + ["--virtual-touch", "1500"])
+  }
+
+  @Test("two keys of one model, and garbage: nothing begun is lost, and each word is true")
+  func goesOn() throws {
+    let stopped = try interrupt("ada")
+    #expect(stopped.code == 130 && stopped.err.contains(hint), "\(stopped.err)")
+    let ls = "ls -A '\(folder)/practice' | grep '^.unfinished.*json$' | head -1"
+    let begun = try Program.run("sh", ["-c", ls]).out.split(separator: "\n").first.map(String.init)
+    let file = "\(folder)/practice/\(try #require(begun))"
+    let garbage = "\(folder)/practice/.unfinished-virtual_key__virtual_-virtual.json"
+    try Sealkey.put("garbage", garbage)
+
+    let other = try Sealkey.run(arguments("bob"))
+    #expect(other.code == 0 && other.err.contains("1 of 11: register"), "\(other.err)")
+    #expect(other.err.contains("Another run that was begun stays as it is: \(file)"), "\(other.err)")
+    #expect(other.err.contains("It is kept as \(garbage).damaged."), "\(other.err)")
+    #expect(try Sealkey.text("\(garbage).damaged") == "garbage")
+
+    let own = try Sealkey.run(arguments("ada") + ["--tester", "Ada"])
+    #expect(own.code == 0 && !own.err.contains("1 of 11"), "\(own.err)")
+    #expect(own.err.contains("Going on with the run that was begun: 2 steps are done."), "\(own.err)")
+    #expect(own.err.contains("it takes Ada."), "\(own.err)")
+    #expect(try !Sealkey.exists(file))
+  }
+
+  @Test("where nothing was begun, nobody is told to go on")
+  func nothingBegun() throws {
+    let data = ["--key", "virtual", "--data-dir", "\(folder)/ada"]
+    #expect(try Sealkey.run(["pin", "set"] + data, pin: "2468").code == 0)
+    for pin in ["1357", ""] {
+      let wrong = try Sealkey.run(arguments("ada"), pin: pin)
+      #expect(wrong.code == 4, "\(wrong.json)")
+      #expect(!wrong.err.contains(hint), "\(wrong.err)")
+    }
+    let always = try Sealkey.run(
+      arguments("ada").map { $0 == "virtual" ? "virtual:always-uv" : $0 })
+    #expect(always.error == "uvNotConfigured" && !always.err.contains("1 of 11"), "\(always.err)")
+    #expect(try !Sealkey.exists("\(folder)/practice") || Program.run("ls", ["\(folder)/practice"]).out.isEmpty)
+  }
+
+  @Test("one damaged record does not keep the others from the page")
+  func damagedRecord() throws {
+    #expect(try Sealkey.run(arguments("ada")).code == 0)
+    try Sealkey.put("garbage", "\(folder)/practice/bad.json")
+    let page = try Sealkey.run(
+      [
+        "matrix", "report", "--practice", "\(folder)/practice", "--runs", "\(folder)/none", "--out",
+        "\(folder)/page.html",
+      ])
+    #expect(page.code == 1 && page.json["runs"]?.int == 1, "\(page.json)")
+    let left = page.json["leftOut"]?.array ?? []
+    #expect(left.map { $0["file"]?.string } == ["\(folder)/practice/bad.json"])
+    #expect(page.err.contains("Left out") && page.err.contains("bad.json"))
+    #expect(try Sealkey.text("\(folder)/page.html").contains("simulated"))
+  }
+
+  @Test("results that somebody typed: fill says them, check fails")
+  func typedByHand() throws {
+    let sheet = "\(folder)/sheet.md"
+    let text = """
+      | # | Key model | Firmware | PIN set? | NFC/USB | Register: result | Register: alg / crv / xLen / yLen | Sign-in: result | Friend tap: result | verify line seen | Notes |
+      |---|---|---|---|---|---|---|---|---|---|---|
+      | 1 | YubiKey 5 NFC | 5.4.3 | | | ✅ | | | | | |
+
+      | Model | PRF at register | PRF at endorse | Sign-in on a second iPhone unlocks | Notes |
+      |---|---|---|---|---|
+
+      """
+    try Sealkey.put(text, sheet)
+    _ = try Program.run("mkdir", ["\(folder)/runs"])
+    let fill = try Sealkey.run(["matrix", "fill", sheet, "--runs", "\(folder)/runs"])
+    #expect(fill.code == 0 && fill.err.contains("the row 1 YubiKey 5 NFC in the matrix has results"), "\(fill.err)")
+    #expect(try Sealkey.text(sheet) == text)
+    let check = try Sealkey.run(["matrix", "check", sheet, "--runs", "\(folder)/runs"])
+    #expect(check.code == 1 && check.error == "sheetRowNotMeasured", "\(check.json)")
+  }
+
+  @Test("the words that a person meets first name what to type")
+  func whatToType() throws {
+    let atlas = try Program.run(Program.sealkey, ["matrix", "atlas", "--out", "\(folder)/atlas.md"])
+    #expect(atlas.code == 2 && atlas.err.contains("https://mds3.fidoalliance.org/"), "\(atlas.err)")
+    let diff = try Program.run(Program.sealkey, ["matrix", "diff", "one"])
+    #expect(diff.err.contains("Missing here: two records' files."), "\(diff.err)")
+  }
+}
