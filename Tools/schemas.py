@@ -94,7 +94,10 @@ def main():
     schemas, table = load(), Table(program)
     runs = []
     for path in sorted(pathlib.Path(words[0]).glob("run-*")):
-        code, arguments, out = path.read_bytes().decode().split("\n", 2)
+        code, rest = path.read_bytes().decode().split("\n", 1)
+        # An argument may have lines of its own.
+        arguments, _, out = rest.partition("\0\n")
+        arguments += "\0"
         runs.append((arguments.split("\0")[:-1], int(code), out))
     runs += schema_runs.all_runs(program, HOUSE)
 

@@ -7,6 +7,7 @@
 # reads the screen. Sets $work (a folder that is gone at the end), $sealkey and $secret.
 sealkey=$(realpath "${1:-.build/debug/sealkey}")
 work=$(mktemp -d)
+terminals=0
 socket=$work/tmux
 tmux() { command tmux -S "$socket" -f /dev/null "$@"; }
 leave() {
@@ -24,6 +25,9 @@ secret=$(printf '%s%s' kestrel -4711)
 # begin COLUMNS TERM: a shell in a new terminal of that width.
 begin() {
   tmux kill-server 2>/dev/null || true
+  # A server that is still ending is not taken for the new one.
+  terminals=$((terminals + 1))
+  socket=$work/tmux$terminals
   rm -rf "$work/data" "$work"/*.json
   columns=$1
   tmux new-session -d -x "$columns" -y 60 "env -i PATH=$PATH HOME=$work HISTFILE=$work/history LANG=C.UTF-8 PS1='ready> ' bash --norc -i"

@@ -119,7 +119,7 @@ import WebAuthnCore
     /// What is stored, without what the clock changes.
     func state() throws -> String {
       let run = try Sealkey.run(onWork(look).dropLast())
-      if what == "estate" { return run.json["byFirstSight"] == nil ? "unknown" : "known" }
+      if what == "estate" { return run.json["firstMeeting"]?.bool == true ? "unknown" : "known" }
       return String(decoding: JSONWriter.write(run.json), as: UTF8.self)
     }
     func reset() throws { _ = try Program.run("sh", ["-c", "rm -rf '\(work)' && cp -a '\(base)' '\(work)'"]) }

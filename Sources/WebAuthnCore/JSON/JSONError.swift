@@ -4,7 +4,7 @@
 
 import CryptoCore
 
-/// Why bytes are not the JSON they should be. Every case carries the offset at fault; an empty input has none.
+/// Why bytes are not the JSON they should be. Every case carries the offset at fault.
 public enum JSONError: NamedError, Hashable {
   /// The input begins with a byte-order mark.
   case byteOrderMark
@@ -69,8 +69,6 @@ public enum JSONError: NamedError, Hashable {
   public var offset: Int? {
     switch self {
     case .byteOrderMark: 0
-    // Nothing has no places.
-    case .truncated(0): nil
     case .truncated(let o), .unexpectedByte(_, let o), .badNumber(let o), .badString(let o), .notUTF8(let o),
       .duplicateMember(_, let o), .tooDeep(let o), .tooLarge(let o), .trailingBytes(let o):
       o

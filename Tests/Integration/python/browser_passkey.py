@@ -84,9 +84,9 @@ with Browser(f"--host-resolver-rules=MAP {host} 127.0.0.1:{port}", f"--ignore-ce
 
         def ask(word, script, result, *more):
             wish, pending, answer = home / "wish", home / f"{word}.pending", home / "answer"
-            tool("request", word, "--pending", pending, "--out", wish, "--quiet", *more)
+            tool("request", word, "--pending", pending, "--out", wish, "--replace", "--quiet", *more)
             answer.write_text(b.evaluate(script % wish.read_text()))
-            tool("import", answer, "--pending", pending, "--out", result, "--quiet")
+            tool("import", answer, "--pending", pending, "--out", result, "--replace", "--quiet")
             return answer.read_text()
 
         person, endorsement, tap = (home / f"{number}-{kind}.json" for kind in ("person", "endorsement", "tap"))
@@ -103,7 +103,7 @@ with Browser(f"--host-resolver-rules=MAP {host} 127.0.0.1:{port}", f"--ignore-ce
         # An old answer to a new question.
         (home / "old").write_text(answer)
         tool("request", "tap", "--identity", person, "--estate", "E", "--epoch", "2", "--claim", "C", "--head", "",
-             "--pending", home / "next.pending", "--out", home / "next", "--quiet")
+             "--pending", home / "next.pending", "--out", home / "next", "--replace", "--quiet")
         tool("import", home / "old", "--pending", home / "next.pending", expect=1)
         b.send("WebAuthn.removeVirtualAuthenticator", authenticatorId=device)
         print(f"ok: {name}: registered, endorsed a device, tapped a release; all verify; an old answer is refused")
