@@ -11,5 +11,9 @@ cd "$(dirname "$0")/.."
 swift build -c release --static-swift-stdlib --product sealkey -debug-info-format none \
   -Xswiftc -file-prefix-map -Xswiftc "$PWD=/usr/src/sealkey" \
   -Xcc "-ffile-prefix-map=$PWD=/usr/src/sealkey" -Xlinker --build-id=none "$@"
-# The compiler's note to itself on what it was called with, folders and all; no linker is told to leave it out.
-objcopy --remove-section=.swift_modhash .build/release/sealkey
+# The compiler's note to itself on what it was called with, folders and all. It is blanked where it stands: tools that take a
+# section out lay the program out anew, and lose what protects its tables (RELRO).
+program=.build/release/sealkey
+read -r offset size < <(readelf --section-headers --wide "$program" |
+  sed -n 's/.* \.swift_modhash *PROGBITS *[0-9a-f]* \([0-9a-f]*\) \([0-9a-f]*\) .*/\1 \2/p')
+dd if=/dev/zero of="$program" bs=1 seek=$((16#$offset)) count=$((16#$size)) conv=notrunc status=none
