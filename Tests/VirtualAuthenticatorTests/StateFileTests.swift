@@ -207,11 +207,20 @@ struct StateFileTests {
     _ = try platform.register()
     #expect(error(path, .virtual) == .inUse(path: path))
     withExtendedLifetime(first) {}
+    /// A program that another test is just starting holds a copy of the lock until it has begun.
+    func refusal(_ path: String, _ profile: ModelProfile) -> KeyStateError? {
+      for _ in 0..<500 {
+        let found = error(path, profile)
+        guard found == .inUse(path: path) else { return found }
+        usleep(20_000)
+      }
+      return .inUse(path: path)
+    }
     let other = directory.path + "/other"
     TemporaryDirectory.write(other, TemporaryDirectory.read(path))
-    #expect(error(other, .small) == .otherProfile(path: other, profile: "virtual"))
+    #expect(refusal(other, .small) == .otherProfile(path: other, profile: "virtual"))
     chmod(other, 0o640)
-    #expect(error(other, .virtual) == .tooOpen(path: other, mode: 0o640))
+    #expect(refusal(other, .virtual) == .tooOpen(path: other, mode: 0o640))
   }
 
   @Test("what killed programs have left beside the state goes with the next save, and nothing else does")
