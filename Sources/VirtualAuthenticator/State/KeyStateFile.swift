@@ -31,12 +31,22 @@ final class KeyStateFile {
       var named = stat()
       guard fstat(fd, &opened) == 0 else { throw .unreadable(path: path, errno: errno) }
       guard opened.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path: path) }
-      guard flock(fd, LOCK_EX | LOCK_NB) == 0 else { throw .inUse(path: path) }
+      guard locks(fd) else { throw .inUse(path: path) }
       guard lstat(path, &named) == 0, named.st_ino == opened.st_ino, named.st_dev == opened.st_dev else { continue }
       guard opened.st_mode & 0o077 == 0 else { throw .tooOpen(path: path, mode: UInt32(opened.st_mode & 0o777)) }
       return (file, try KeyStateCoding.decode(file.read(count: Int(opened.st_size)), path: path))
     }
     throw .inUse(path: path)
+  }
+
+  /// Whoever has the file may just be ending, and a program that is just being started holds a copy of its maker's lock until
+  /// it has begun: it is waited for, up to two seconds.
+  private static func locks(_ fd: Int32) -> Bool {
+    for _ in 0..<100 {
+      if flock(fd, LOCK_EX | LOCK_NB) == 0 { return true }
+      usleep(20_000)
+    }
+    return flock(fd, LOCK_EX | LOCK_NB) == 0
   }
 
   private init(_ path: String, lock: Int32) {
