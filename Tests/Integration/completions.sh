@@ -50,9 +50,12 @@ bad=0
 # What is typed, how often the tabulator is pressed, and what the terminal must then show.
 try() {
   local typed=$1 tabs=$2 wanted=$3 i
-  tmux -L "$socket" send-keys -t "$shell" C-c
-  tmux -L "$socket" send-keys -t "$shell" C-l
-  for i in {1..100}; do [ "$(screen | grep -c .)" -le 1 ] && break; sleep 0.1; done
+  # Until the prompt stands alone: a shell that is still at work on the last line takes no key.
+  for i in {1..30}; do
+    tmux -L "$socket" send-keys -t "$shell" C-c
+    tmux -L "$socket" send-keys -t "$shell" C-l
+    for _ in {1..10}; do [ "$(screen | grep . | tr -d ' \n')" = '>' ] && break 2; sleep 0.1; done
+  done
   tmux -L "$socket" send-keys -t "$shell" -l "$typed"
   for i in $(seq "$tabs"); do sleep 0.3; tmux -L "$socket" send-keys -t "$shell" Tab; done
   for i in {1..150}; do
