@@ -10,18 +10,8 @@ import WebAuthnCore
 /// A good assertion passes; with one thing changed it is refused under that thing's own name, or passes for the
 /// reason given.
 @Suite(.arithmetic) struct AssertionDeviationTests {
-  /// One change. Where the change is made before signing the signature stays good.
-  struct Deviation: Sendable, CustomTestStringConvertible {
-    let testDescription: String
-    let names: [String]
-    let change: @Sendable (inout TestAssertion.Parts) -> Void
-
-    init(_ what: String, _ names: String..., change: @escaping @Sendable (inout TestAssertion.Parts) -> Void) {
-      testDescription = what
-      self.names = names
-      self.change = change
-    }
-  }
+  /// Where a change is made before signing the signature stays good.
+  typealias Deviation = NamedChange<TestAssertion.Parts>
 
   static let challengeText = Base64.encode([UInt8](repeating: 7, count: 32), .url)
   static func json(_ members: String) -> [UInt8] {

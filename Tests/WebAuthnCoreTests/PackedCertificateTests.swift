@@ -24,17 +24,7 @@ import WebAuthnCore
     var model = [UInt8](repeating: 0xaa, count: 16)
   }
 
-  struct Rule: CustomTestStringConvertible, Sendable {
-    let testDescription: String
-    let names: [String]
-    let change: @Sendable (inout Parts) -> Void
-
-    init(_ what: String, _ names: String..., change: @escaping @Sendable (inout Parts) -> Void) {
-      testDescription = what
-      self.names = names
-      self.change = change
-    }
-  }
+  typealias Rule = NamedChange<Parts>
 
   static func rule(_ name: String) -> String { "attestationCertificate(\(name))" }
 

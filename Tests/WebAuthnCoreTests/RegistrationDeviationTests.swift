@@ -10,19 +10,7 @@ import WebAuthnCore
 /// A good registration passes; with one thing changed it is refused under that thing's own name, or passes for the
 /// reason given.
 @Suite(.arithmetic) struct RegistrationDeviationTests {
-  /// One change.
-  struct Deviation: Sendable, CustomTestStringConvertible {
-    let testDescription: String
-    /// The names of all problems found, the first first; empty when the change is accepted.
-    let names: [String]
-    let change: @Sendable (inout TestRegistration) -> Void
-
-    init(_ what: String, _ names: String..., change: @escaping @Sendable (inout TestRegistration) -> Void) {
-      testDescription = what
-      self.names = names
-      self.change = change
-    }
-  }
+  typealias Deviation = NamedChange<TestRegistration>
 
   static func clientData(_ text: String) -> [UInt8] { Array(text.utf8) }
   static let challengeText = Base64.encode([UInt8](repeating: 7, count: 32), .url)

@@ -4,7 +4,22 @@
 
 import CryptoCore
 import TestSupport
+import Testing
 import WebAuthnCore
+
+/// One change of something good, and the names of all problems that it must lead to, the first first; none when it is
+/// accepted.
+struct NamedChange<Parts>: Sendable, CustomTestStringConvertible {
+  let testDescription: String
+  let names: [String]
+  let change: @Sendable (inout Parts) -> Void
+
+  init(_ what: String, _ names: String..., change: @escaping @Sendable (inout Parts) -> Void) {
+    testDescription = what
+    self.names = names
+    self.change = change
+  }
+}
 
 /// The parts of a registration, good until one of them is changed.
 struct TestRegistration: Sendable {
