@@ -69,7 +69,7 @@ public enum HolderActError: NamedError, Hashable {
       "No timestamp by a trusted authority proves when the claim was opened, so this computer's own clock counts."
     case .noEpoch: "The owner has not sealed yet: there are no key holders."
     case .notAKeyHolder(let name, let holders):
-      "\(name) is not a key holder of this estate by this record. Its key holders are \(holders.joined(separator: ", "))."
+      "\(name) is not a key holder of this estate by this record. \(Self.sentence(naming: holders))"
     case .holderKeyDiffers(let name): "The owner signed another root key for \(name) than the one that is used here."
     case .deviceNotEndorsed: "This device is none of the key holder's live devices in the record."
     case .materialMissing: "The newest epoch's material is not in the record, or is not what the owner signed."
@@ -108,6 +108,11 @@ public enum HolderActError: NamedError, Hashable {
       "Set the clock right: what is signed with a wrong date is wasted, or counts too early or for too long."
     case .changedMeanwhile: "Look at the record again, and tap again only if that is still right."
     }
+  }
+
+  /// Who they are instead.
+  public static func sentence(naming holders: [String]) -> String {
+    holders.isEmpty ? "It names no key holders at all." : "Its key holders are \(holders.joined(separator: ", "))."
   }
 
   /// A person can make sure that the clock is right, and go on.

@@ -29,7 +29,7 @@ enum OutputFiles {
       taken.append((name, path))
       try AtomicFile.checkCanReplace(path)
       // Pins and devices that are kept here are nowhere else.
-      if places(path).contains(where: { store.owns($0) }) { throw OutputInStore(path: path) }
+      if places(path).contains(where: { store.owns($0) }) { throw OutputTaken.inStore(path) }
       if !mayHoldIt { try checkNew(name, options) }
       // Private halves are never written over: nothing brings them back.
       if beginsWithPrivateHalves(path) { throw FileError.exists(path: path) }
@@ -47,7 +47,7 @@ enum OutputFiles {
     guard let path = options[name], access(path, F_OK) == 0, !options.has("replace"),
       !(name == "into" && isCapsuleThatIsRead(path, options))
     else { return }
-    throw OutputExists(path: path)
+    throw OutputTaken.exists(path)
   }
 
   /// Whether what `--into` names is the capsule that was read.
@@ -96,22 +96,25 @@ extension Invocation {
   }
 }
 
-/// What a store keeps is not written over, whatever a person said.
-struct OutputInStore: NamedError {
-  let path: String
+/// A result may not go there.
+enum OutputTaken: NamedError {
+  /// A file is there already, and nobody said that it may go.
+  case exists(String)
+  /// What a store keeps is not written over, whatever a person said.
+  case inStore(String)
 
-  let name = "fileExists"
-  let kind = FaultKind.file
-  var message: String { "\(path) is where this computer keeps its own, and was not touched." }
-  var next: String { "Choose another name, in another folder." }
-}
-
-/// A file is there already, and nobody said that it may go.
-struct OutputExists: NamedError {
-  let path: String
-
-  let name = "fileExists"
-  let kind = FaultKind.file
-  var message: String { "\(path) is there already and was not touched." }
-  var next: String { "Choose another name, move the old file away, or say --replace." }
+  var name: String { "fileExists" }
+  var kind: FaultKind { .file }
+  var message: String {
+    switch self {
+    case .exists(let path): "\(path) is there already and was not touched."
+    case .inStore(let path): "\(path) is where this computer keeps its own, and was not touched."
+    }
+  }
+  var next: String {
+    switch self {
+    case .exists: "Choose another name, move the old file away, or say --replace."
+    case .inStore: "Choose another name, in another folder."
+    }
+  }
 }

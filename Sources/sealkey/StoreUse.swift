@@ -129,7 +129,7 @@ extension Invocation {
         return keys.contains { verified?.device($0) != nil }
       }
       if let person = named?.record ?? mine.first, !capsule.namedHolders.contains(person.rootHash) {
-        throw ActorError.notAKeyHolder(person: person.displayName, holders: holders)
+        throw HolderActError.notAKeyHolder(name: person.displayName, holders: holders)
       }
       throw ActorError.none(holders: holders)
     }
@@ -141,14 +141,12 @@ extension Invocation {
 /// Why it is not clear who acts.
 enum ActorError: NamedError, Hashable {
   case none(holders: [String])
-  case notAKeyHolder(person: String, holders: [String])
   case several([String])
   case notInRecordYet(person: String, device: String)
 
   var name: String {
     switch self {
     case .none: "noDeviceKey"
-    case .notAKeyHolder: "notAKeyHolder"
     case .several: "severalDevices"
     case .notInRecordYet: "noShare"
     }
@@ -158,19 +156,12 @@ enum ActorError: NamedError, Hashable {
     case .notInRecordYet(let person, let device):
       "The device \(device) speaks for \(person), and the record does not know it yet: it holds no share there."
     case .none(let holders):
-      "No device of this computer speaks for a key holder of this estate. \(Self.those(holders))"
-    case .notAKeyHolder(let person, let holders):
-      "\(person) is not a key holder of this estate by this record. \(Self.those(holders))"
+      "No device of this computer speaks for a key holder of this estate. \(HolderActError.sentence(naming: holders))"
     case .several(let who): "More than one device of this computer could act: \(who.joined(separator: "; "))."
     }
   }
-  private static func those(_ holders: [String]) -> String {
-    holders.isEmpty ? "It names no key holders at all." : "Its key holders are \(holders.joined(separator: ", "))."
-  }
   var next: String {
     switch self {
-    case .notAKeyHolder:
-      "Only a key holder taps or confirms. If the owner has named this person since, get the newest record."
     case .notInRecordYet:
       "A phone with Seal must publish the endorsement that sign-in wrote, and the owner must seal again after that. "
         + "Until then use a device that the record knows."

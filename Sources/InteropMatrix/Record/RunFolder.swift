@@ -57,12 +57,13 @@ public struct RunFolder: Sendable {
   @discardableResult
   public func keep(_ record: RunRecord, _ key: RunRecord.KeyDescription) throws(FileError) -> String {
     try make()
-    let isFinished = record.finishedAt != nil
-    let file =
-      "\(path)/" + (isFinished ? record.fileName : "\(Self.stem(key))-\(Hex.encode(record.nonce.prefix(8))).json")
+    let begun = "\(path)/\(Self.stem(key))-\(Hex.encode(record.nonce.prefix(8))).json"
+    let file = record.finishedAt == nil ? begun : "\(path)/\(record.fileName)"
     try AtomicFile.write(record.encoded(), to: file)
-    // What was kept of this very run before, under whatever name.
-    for other in begun(key).runs where other.file != file && other.record.nonce == record.nonce { unlink(other.file) }
+    if file != begun { unlink(begun) }
+    // Where older versions kept this very run.
+    let older = "\(path)/\(Self.stem(key)).json"
+    if (try? Self.read(older))?.nonce == record.nonce { unlink(older) }
     return file
   }
 

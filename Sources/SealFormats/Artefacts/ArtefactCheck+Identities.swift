@@ -63,11 +63,7 @@ extension ArtefactCheck {
 
   /// Under what is known here to have ended since: the file may be an older copy.
   private mutating func check(_ record: DirectoryRecord) {
-    let known = context.directory[record.rootHash]
     var record = record
-    if let known, known.publicKey == record.publicKey, record.tier != Tier.deleted.rawValue {
-      record.revocations = record.knowing(known).revocations
-    }
     if record.tier == Tier.deleted.rawValue {
       if let proof = record.tombstone {
         report.append(proof.verify(rootHash: record.rootHash, publicKey: record.publicKey))
@@ -75,6 +71,7 @@ extension ArtefactCheck {
       report.add(.warning, "identityDeleted", record.displayName, "The identity was deleted for good.")
       return
     }
+    record.revocations = record.knowing(context.directory[record.rootHash]).revocations
     do {
       let verified = try VerifiedIdentity(record: record, relyingPartyID: context.relyingPartyID)
       report.append(verified.report.demandingSigners)

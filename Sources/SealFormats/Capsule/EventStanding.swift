@@ -42,5 +42,5 @@ struct EventStanding {
 
 extension EstateEvent {
   /// The same fields and the same signature; a token may differ.
-  func isSameCopy(as other: EstateEvent) -> Bool { terms == other.terms && signature == other.signature }
+  public func isSameCopy(as other: EstateEvent) -> Bool { terms == other.terms && signature == other.signature }
 }

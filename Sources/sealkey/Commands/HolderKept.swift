@@ -52,7 +52,7 @@ extension HolderVerb {
     guard let bytes = try? AtomicFile.read(path), let artefact = try? Artefact(parsing: bytes),
       (artefact.evidence == nil) == isBare, let held: EstateEvent = try? artefact.shape(.event)
     else { return false }
-    return held.terms == event.terms && held.signature == event.signature
+    return held.isSameCopy(as: event)
   }
 
   /// Whether a file holds every entry of this record.
@@ -62,7 +62,7 @@ extension HolderVerb {
     else { return false }
     let there = Dictionary(held.events.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     return capsule.events.allSatisfy { event in
-      there[event.id].map { $0.terms == event.terms && $0.signature == event.signature } ?? false
+      there[event.id]?.isSameCopy(as: event) ?? false
     }
   }
 

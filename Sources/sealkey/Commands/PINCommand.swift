@@ -45,10 +45,11 @@ extension Command {
         let facts = try await key.open()
         guard let info = facts.info else { throw SecurityKeyError.fido2Needed }
         guard info.option("clientPin") == false else { throw PINCommandError.alreadySet(key: facts.name) }
-        let ask = PINEntry.newPIN(invocation.pinWay(invocation.pinDescriptor), PINRules(info))
+        let rules = PINRules(info)
+        let ask = PINEntry.newPIN(invocation.pinWay(invocation.pinDescriptor), rules)
         try await key.setPIN(
           try await ask(
-            PINRequest(keyName: facts.name, triesLeft: nil, minimumLength: PINRules(info).minimumLength)))
+            PINRequest(keyName: facts.name, triesLeft: nil, minimumLength: rules.minimumLength)))
         return Outcome(
           text: "\(facts.name) has a PIN now. Without it nobody can use what is on the key, you included.",
           json: .object([("name", .string(facts.name)), ("simulated", .bool(facts.isSimulated)), ("set", .bool(true))]))

@@ -116,22 +116,21 @@ private enum DirectoryVerb {
   /// - Parameter devicesHere: the names of this computer's devices, by public key.
   static func list(_ people: KnownPeople, devicesHere: [[UInt8]: String]) -> Outcome {
     let all = people.records.values.sorted { ($0.displayName, $0.rootHash) < ($1.displayName, $1.rootHash) }
-    func devices(_ record: DirectoryRecord) -> [VerifiedIdentity.Device] {
-      if record.tier == Tier.deleted.rawValue { return [] }
+    let shown = all.map {
+      record -> (record: DirectoryRecord, devices: [VerifiedIdentity.Device], spares: [AuthoritySet.Authority]) in
+      if record.tier == Tier.deleted.rawValue { return (record, [], []) }
       // A device that was endorsed twice is one.
       var seen = Set<[UInt8]>()
-      return ((try? VerifiedIdentity(record: record))?.devices ?? []).filter { seen.insert($0.publicKey).inserted }
-    }
-    func spares(_ record: DirectoryRecord) -> [AuthoritySet.Authority] {
-      if record.tier == Tier.deleted.rawValue { return [] }
-      return ((try? AuthoritySet(record: record))?.members ?? []).filter { $0.role != .root }
+      let devices = ((try? VerifiedIdentity(record: record))?.devices ?? []).filter {
+        seen.insert($0.publicKey).inserted
+      }
+      return (record, devices, ((try? AuthoritySet(record: record))?.members ?? []).filter { $0.role != .root })
     }
     func label(_ spare: AuthoritySet.Authority) -> String {
       if case .backup(let label) = spare.role { label } else { "" }
     }
-    let lines = all.flatMap { record in
+    let lines = shown.flatMap { record, live, spares in
       let pin = people.pins[record.rootHash].map { "pinned (\($0.origin.rawValue))" } ?? "not pinned"
-      let live = devices(record)
       return [
         "\(record.rootHash.prefix(16))  \(record.tier)  \(pin)  \(counted(live.count, "device"))  \(record.displayName)"
           .printable + (record.isSimulated ? "  (simulated)" : "")
@@ -140,7 +139,7 @@ private enum DirectoryVerb {
           let kind = device.isSponsored ? "  locked with the key" : device.isBackupEndorsed ? "  by a backup" : ""
           let here = devicesHere[device.publicKey].map { "  \($0), on this computer" } ?? ""
           return "  device \(Hex.encode(device.publicKey.prefix(9)))...\(kind)\(here)".printable
-        } + spares(record).map { "  spare key '\(label($0))'".printable }
+        } + spares.map { "  spare key '\(label($0))'".printable }
     }
     return Outcome(
       text: lines.isEmpty ? "Nobody is known here yet." : lines.joined(separator: "\n"),
@@ -148,25 +147,26 @@ private enum DirectoryVerb {
         (
           "identities",
           .array(
-            all.map {
+            shown.map { record, live, spares in
               .object([
-                ("rootHash", .string($0.rootHash)), ("name", .string($0.displayName)), ("tier", .string($0.tier)),
-                ("publicKeyHex", .hex($0.publicKey)), ("pinned", .bool(people.pins[$0.rootHash] != nil)),
-                ("liveDevices", .int(devices($0).count)), ("backups", .int($0.backups.count)),
+                ("rootHash", .string(record.rootHash)), ("name", .string(record.displayName)),
+                ("tier", .string(record.tier)), ("publicKeyHex", .hex(record.publicKey)),
+                ("pinned", .bool(people.pins[record.rootHash] != nil)), ("liveDevices", .int(live.count)),
+                ("backups", .int(record.backups.count)),
                 (
                   "spares",
                   .array(
-                    spares($0).map { spare in
+                    spares.map { spare in
                       .object([
                         ("label", .string(label(spare))), ("publicKeyHex", .hex(spare.key.rawRepresentation)),
                       ])
                     })
                 ),
-                ("simulated", .bool($0.isSimulated)),
+                ("simulated", .bool(record.isSimulated)),
                 (
                   "devices",
                   .array(
-                    devices($0).map { device in
+                    live.map { device in
                       .object([
                         ("devicePublicKeyHex", .hex(device.publicKey)),
                         ("label", devicesHere[device.publicKey].map { .string($0) }),
