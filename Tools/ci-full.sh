@@ -15,10 +15,10 @@ export CI=${CI:-true}
 # The other lane takes its share of the machine, so deadlines that a test scales down are not scaled down as far.
 export SEALKEY_SLOWNESS=${SEALKEY_SLOWNESS:-3}
 
-# What is built in .build, and the kernel.
-here=(address leaks valgrind failures process sweeps store bytes kernel terminal card docs schemas pages)
-# What is built in a folder of its own, and the clean machines.
-apart=(thread fuzz coverage capsule packages bookworm debian13 package12 package13)
+# What is built in .build, and the kernel; what takes longest comes last.
+here=(process failures kernel terminal card docs schemas pages store sweeps valgrind address leaks bytes)
+# The clean machines, and what is built in a folder of its own.
+apart=(packages package12 bookworm debian13 package13 fuzz coverage thread capsule)
 
 title() {
   case $1 in
