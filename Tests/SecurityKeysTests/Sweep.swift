@@ -48,7 +48,7 @@ struct SweepResult: Sendable {
   var patience: Int64 = 1
   /// What is wrong with it.
   var complaints: [String] = []
-  /// Whether it ended before any deadline that a person would wait for.
+  /// Whether it ended before any deadline that a person would wait for. ``Sweep/judge(_:_:)`` complains otherwise.
   var isInTime: Bool { elapsed < .seconds(60) * Int(Pace.factor * (patience > 6 ? 5 : 1)) }
 }
 
@@ -176,7 +176,8 @@ enum Sweep {
   /// Runs the plan and says what is wrong with what came of it.
   ///
   /// Deadlines are real time, and a crowded computer can let a few hundred milliseconds pass in which nothing happens.
-  /// So a complaint must stand with deadlines six times and then thirty times as long.
+  /// So a complaint, an end that came too late among them, must stand with deadlines six times and then thirty times
+  /// as long.
   static func judge(
     _ ceremony: SweepCeremony, _ plan: Plan, wire: Wire = .pair, _ complaints: @Sendable (SweepResult) -> [String]
   ) async throws -> SweepResult {
@@ -196,6 +197,7 @@ enum Sweep {
       result = try await run(patience)
       result.patience = patience
       result.complaints = complaints(result)
+      if !result.isInTime { result.complaints.append("\(result.failure ?? "success") only after \(result.elapsed)") }
       patience *= patience == 1 ? 6 : 5
     } while !result.complaints.isEmpty && patience <= 30
     return result

@@ -40,8 +40,16 @@ import WebAuthnCore
 
   @Test func aRevokedDevice() throws {
     let handshake = path("f-handshake.json")
+    func standing(_ member: String) throws -> [String] {
+      let list = try Sealkey.run(["device", "list"] + here).json[member]?.array ?? []
+      return list.map { "\($0["device"]?.string ?? "-") \($0["name"]?.string ?? "-")" }
+    }
     #expect(try Sealkey.run(["verify", handshake, "--identity", path("old.json")] + here).code == 0)
+    #expect(try standing("speaksFor") == ["laptop Ada"])
+    #expect(try standing("revokedBy").isEmpty)
     #expect(try Sealkey.run(["revoke-device", "--identity", "Ada", "--device", "laptop"] + here).code == 0)
+    #expect(try standing("speaksFor").isEmpty)
+    #expect(try standing("revokedBy") == ["laptop Ada"])
     // The older copy is good as it is, and what is known here counts all the same.
     #expect(try !checks(["verify", path("old.json"), "--data-dir", path("none")]).contains("deviceRevoked"))
     #expect(try checks(["verify", path("old.json")] + here).contains("deviceRevoked"))

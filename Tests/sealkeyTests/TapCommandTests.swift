@@ -9,31 +9,8 @@ import WebAuthnCore
 
 /// The tap that releases, as a person makes it, in a made-up estate whose claim has just opened.
 @Suite(.programs) struct TapCommandTests {
-  /// An estate with everybody's computer.
-  private struct Estate {
-    let folder: TemporaryFolder
-    let file: String
-
-    init(_ stage: String) throws {
-      folder = try TemporaryFolder()
-      file = "\(folder.path)/e.capsule"
-      let made = try Sealkey.run(["demo", "--capsule", file, "--stage", stage, "--people", "\(folder.path)/p"])
-      try #require(made.code == 0, "\(made.err)")
-    }
-
-    func data(_ who: String) -> [String] { ["--key", "virtual", "--data-dir", "\(folder.path)/p/\(who)"] }
-    func path(_ name: String) -> String { "\(folder.path)/\(name)" }
-
-    /// The option that says which sign of the owner's the person has looked at.
-    func seen() throws -> [String] {
-      let shown = try Sealkey.run(["capsule", "show", file] + data("karin"))
-      let epoch = try #require(shown.json["byFirstSight"]?["lastSignOfOwnerEpoch"]?.int)
-      return ["--last-sign", UTCText.format(Int64(epoch))]
-    }
-  }
-
   @Test func twoTapsAuthorize() throws {
-    let estate = try Estate("open")
+    let estate = try HolderEstate("open")
     let first = try Sealkey.run(
       ["tap", "--capsule", estate.file, "--out", estate.path("t1"), "--into", estate.path("e1")]
         + estate.seen() + estate.data("karin"))
@@ -99,7 +76,7 @@ import WebAuthnCore
   /// The same command gives the tap again: what holds it stays as it is, with all that the key said of itself; what does
   /// not is not written over.
   @Test func theSameCommandAgain() throws {
-    let estate = try Estate("open")
+    let estate = try HolderEstate("open")
     let tap =
       try ["tap", "--capsule", estate.file, "--out", estate.path("t"), "--into", estate.path("e")] + estate.seen()
       + estate.data("karin")
@@ -126,7 +103,7 @@ import WebAuthnCore
 
   /// `show` says who of the key holders sits here, and whether their tap is wanted.
   @Test func whoseTapIsWanted() throws {
-    let estate = try Estate("open")
+    let estate = try HolderEstate("open")
     func part(_ who: String) throws -> [String?] {
       let shown = try Sealkey.run(["capsule", "show", estate.file] + estate.data(who))
       let mine = shown.json["holders"]?.array?.filter { $0["thisComputer"]?.bool == true } ?? []
@@ -145,152 +122,17 @@ import WebAuthnCore
     #expect(try text("karin").contains("There is nothing more to do."))
   }
 
-  /// Whoever is no key holder of the estate is told so, and who is.
-  @Test func whoIsNoKeyHolder() throws {
-    let estate = try Estate("open")
-    let strangers = try Estate("open")
-    let holders = "Its key holders are Karin (simulated), David (simulated), Ruth (simulated)."
-    let emma = ["--identity", estate.path("p/emma/identity.json")]
-    let table: [([String], String, String)] = [
-      ([estate.file] + estate.data("emma") + emma, "notAKeyHolder", "Emma (simulated) is not a key holder"),
-      ([strangers.file] + estate.data("karin"), "notAKeyHolder", "Karin (simulated) is not a key holder"),
-      ([estate.file] + estate.data("emma"), "noDeviceKey", "speaks for a key holder"),
-      ([estate.file] + estate.data("ada"), "notAKeyHolder", "Ada (simulated) is not a key holder"),
-    ]
-    for (arguments, name, words) in table {
-      let refused = try Sealkey.run(["tap", "--capsule"] + arguments)
-      let message = refused.json["error"]?["message"]?.string ?? ""
-      #expect(refused.error == name, "\(refused.json)")
-      #expect(message.contains(words) && message.contains(holders), "\(message)")
-    }
-  }
-
-  /// A key holder's new computer: the device is endorsed, and the record does not know it before the owner seals again.
-  @Test func aNewDeviceHoldsNoShareYet() throws {
-    let estate = try Estate("open")
-    let new = ["--key", "virtual", "--data-dir", estate.path("new")]
-    _ = try Program.run("mkdir", ["-m", "700", estate.path("new")])
-    _ = try Program.run("cp", ["-p", estate.path("p/karin/virtual-key"), estate.path("new")])
-    for who in ["karin", "ada"] {
-      #expect(try Sealkey.run(["directory", "import", estate.path("p/\(who)/identity.json")] + new).code == 0)
-    }
-    #expect(try Sealkey.run(["sign-in"] + new).code == 0)
-    for verb in ["tap", "confirm"] {
-      let refused = try Sealkey.run([verb, "--capsule", estate.file] + new)
-      #expect(refused.error == "noShare", "\(refused.json)")
-      #expect(refused.code == 6)
-      #expect(refused.json["error"]?["next"]?.string?.contains("seal again") == true)
-    }
-  }
-
   @Test func thatEnoughHaveTappedIsSaidBeforeTheQuestion() throws {
-    let estate = try Estate("authorized")
+    let estate = try HolderEstate("authorized")
     let asked = try Sealkey.run(["tap", "--capsule", estate.file] + estate.data("david"))
     #expect(asked.error == "nobodyToAsk")
     #expect(asked.err.contains("ENOUGH HAVE TAPPED ALREADY: 2"))
     #expect(!asked.err.contains("Touch the key"))
   }
 
-  @Test func refusalsHaveTheirNamesAndCodes() throws {
-    let estate = try Estate("open")
-    let tap = ["tap", "--capsule", estate.file]
-    func run(_ arguments: [String], _ who: String = "karin") throws -> Sealkey.Run {
-      try Sealkey.run(arguments + estate.data(who))
-    }
-    // Nobody to ask. --yes is no answer to a question about a sign of life; the explanation is given all the same.
-    for words in [[], ["--yes"]] {
-      let asked = try run(tap + words)
-      #expect(asked.error == "nobodyToAsk")
-      #expect(asked.code == 6)
-      #expect(asked.err.contains("days old: check-in"))
-      let answer = try estate.seen().joined(separator: " ")
-      #expect(asked.json["error"]?["next"]?.string?.hasSuffix("add: \(answer)") == true)
-      #expect(!asked.err.contains("Touch the key"))
-    }
-    let other = try run(tap + ["--last-sign", "2020-01-01T00:00:00Z"])
-    #expect(other.error == "lastSignDiffers")
-    #expect(other.code == 6)
-    #expect(try run(tap + ["--yes", "--claim", "another"]).error == "notTheCurrentClaim")
-    #expect(try run(tap + ["--yes", "--use-record-times"]).error == "claimTimeUnproven")
-    #expect(try run(tap + ["--yes", "--estate", "x"]).error == "conflictingOptions")
-    #expect(try run(tap + ["--yes"], "emma").error == "noDeviceKey")
-    #expect(try run(tap + ["--yes"], "ada").error == "notAKeyHolder")
-    // A computer that has never seen the estate, and does not know the owner.
-    let stranger = ["--key", "virtual", "--data-dir", estate.path("other")]
-    let given = [
-      "--identity", estate.path("p/karin/identity.json"), "--device", estate.path("p/karin/devices/laptop.device"),
-    ]
-    let first = try Sealkey.run(tap + ["--yes"] + given + stranger)
-    #expect(first.error == "ownerNotPinned")
-    #expect(first.err.contains("never seen this estate before"))
-    let owner = try #require(
-      try run(["directory", "list"]).json["identities"]?.array?.first { $0["name"]?.string == "Ada (simulated)" })
-    let key = ["--owner-key", try #require(owner["publicKeyHex"]?.string)]
-    let late = try Sealkey.run(tap + ["--yes"] + given + key + stranger)
-    #expect(late.error == "notOpen")
-    #expect(late.code == 6)
-    let wrong = [
-      "--owner-key", try #require(owner["publicKeyHex"]?.string).map { $0 == "a" ? "b" : $0 }.map(String.init).joined(),
-    ]
-    #expect(try run(tap + ["--yes"] + wrong).error == "publicKeyChanged")
-    // The wrong key in the port: nothing is kept of it.
-    let mixed = try Sealkey.run(
-      tap + estate.seen() + ["--data-dir", "\(estate.folder.path)/p/karin", "--key", "virtual:final"])
-    #expect(mixed.error == "notOnThisKey")
-    let whose = mixed.json["error"]?["message"]?.string
-    #expect(whose?.contains("This is not the key of Karin (simulated)") == true)
-    let shown = try run(["capsule", "show", estate.file])
-    #expect(shown.json["byFirstSight"]?["taps"]?.array?.count == 0)
-    #expect(try Sealkey.run(["tap", "--into", "x"]).error == "missingOption")
-    for verb in ["tap", "confirm"] {
-      #expect(try Sealkey.run([verb]).json["error"]?["message"]?.string?.contains("--capsule") == true)
-      let bare = try Sealkey.run([verb, "--estate", "E"])
-      #expect(bare.json["error"]?["message"]?.string?.contains("--identity") == true)
-    }
-    // The day alone says which sign was seen.
-    let day = try estate.seen().map { String($0.prefix { $0 != "T" }) }
-    #expect(day[1].utf8.count == 10)
-    #expect(try run(tap + day).code == 0)
-  }
-
-  /// Whoever deleted their identity says nothing more with it, and is not asked to touch anything.
-  @Test func aDeletedKeyHolderIsRefusedBeforeTheTouch() throws {
-    let estate = try Estate("open")
-    func run(_ arguments: [String]) throws -> Sealkey.Run { try Sealkey.run(arguments + estate.data("karin")) }
-    let name = "Karin (simulated)"
-    let file = estate.path("p/karin/identity.json")
-    let seen = try estate.seen()
-    #expect(try run(["delete", "--identity", name, "--yes", "--out", estate.path("x")]).code == 0)
-    let bare = ["--identity", file, "--estate", "E", "--epoch", "1", "--head", ""]
-    for arguments in [
-      ["tap", "--capsule", estate.file] + seen, ["confirm", "--capsule", estate.file],
-      ["tap", "--capsule", estate.file, "--identity", file] + seen,
-      ["tap", "--claim", "C"] + bare, ["confirm"] + bare,
-      ["endorse", "--identity", file, "--device", estate.path("new.device")],
-      ["backup", "add", "--identity", name, "--label", "spare", "--new-key", "virtual:protocol2"],
-      ["backup", "revoke", "--identity", name, "--label", "spare"],
-      ["revoke-device", "--identity", name, "--device", "laptop"],
-    ] {
-      let refused = try run(arguments)
-      #expect(refused.error == "identityDeleted", "\(arguments) \(refused.json)")
-      #expect(refused.code == 6)
-      #expect(!refused.err.contains("ouch the key"), "\(arguments) \(refused.err)")
-    }
-    #expect(try !Sealkey.exists(estate.path("new.device")))
-    // A store in which nobody else is known, so that no key could be anybody's.
-    let alone = ["--key", "virtual", "--data-dir", estate.path("alone")]
-    #expect(try Sealkey.run(["directory", "import", file] + alone).code == 0)
-    #expect(try Sealkey.run(["directory", "import", estate.path("x")] + alone).code == 0)
-    for words in [[], ["--passkey"]] {
-      let refused = try Sealkey.run(["sign-in"] + words + alone)
-      #expect(refused.error == "identityDeleted", "\(refused.json)")
-      #expect(!refused.err.contains("ouch"), "\(refused.err)")
-    }
-  }
-
   /// That the owner's identity is gone speaks for the tap or against it; a person is told and decides.
   @Test func thatTheOwnerIsDeletedIsSaidBeforeTheQuestion() throws {
-    let estate = try Estate("open")
+    let estate = try HolderEstate("open")
     let sentence = "Ada (simulated)'s identity is known here as deleted"
     let tap = ["tap", "--capsule", estate.file] + estate.data("karin")
     #expect(try !Sealkey.run(tap).err.contains(sentence))
@@ -307,7 +149,7 @@ import WebAuthnCore
 
   /// Nobody signs the names in a record: somebody who renames people in a copy of it changes nothing of what is asked.
   @Test func theNamesAreThoseOfThisComputer() throws {
-    let estate = try Estate("open")
+    let estate = try HolderEstate("open")
     let swap = "s/Ada (simulated)/Bob/; s/Ruth (simulated)/Mallory/; s/David (simulated)/Mallory/"
     let honest = try Sealkey.run(["tap", "--capsule", estate.file] + estate.data("karin"))
     #expect(!honest.err.contains("another name"))
@@ -334,17 +176,9 @@ import WebAuthnCore
     #expect(stranger.json["ownerName"]?.string == "Bob")
   }
 
-  @Test(arguments: [("sealed", "noClaim"), ("claimed", "notOpen")])
-  func closedStages(_ stage: String, _ name: String) throws {
-    let estate = try Estate(stage)
-    let run = try Sealkey.run(["tap", "--capsule", estate.file, "--yes"] + estate.data("karin"))
-    #expect(run.error == name)
-    #expect(run.code == 6)
-  }
-
   /// Whoever tapped, and asks again when all is over, gets the tap that counted.
   @Test func aTapThatCountedIsGivenAgain() throws {
-    let estate = try Estate("released")
+    let estate = try HolderEstate("released")
     let run = try Sealkey.run(["tap", "--capsule", estate.file, "--yes"] + estate.data("karin"))
     #expect(run.code == 0)
     #expect(run.json["alreadyTapped"]?.bool == true)
@@ -352,7 +186,7 @@ import WebAuthnCore
   }
 
   @Test func confirming() throws {
-    let estate = try Estate("sealed")
+    let estate = try HolderEstate("sealed")
     let made = try Sealkey.run(
       ["confirm", "--capsule", estate.file, "--out", estate.path("c"), "--into", estate.path("e1")]
         + estate.data("david"))

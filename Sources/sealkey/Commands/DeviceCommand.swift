@@ -52,15 +52,50 @@ private enum DeviceVerb {
     return invocation.options.operands[place]
   }
 
+  /// One line for each device, with the people it speaks for as far as they are known here, and those who revoked it.
   static func list(_ invocation: Invocation) -> Outcome {
     let names = invocation.store.deviceNames
-    func isProtected(_ name: String) -> Bool { (try? invocation.store.isProtected(name)) ?? false }
+    let people = (try? invocation.store.people())?.live.compactMap { try? VerifiedIdentity(record: $0) } ?? []
+    let lines = names.map { name in
+      let isProtected = (try? invocation.store.isProtected(name)) ?? false
+      let key = try? invocation.store.publicHalves(name).devicePublicKey
+      return Line(
+        name: name, isProtected: isProtected,
+        speaksFor: people.filter { person in person.devices.contains { $0.publicKey == key } },
+        revokedBy: people.filter { person in person.revokedDevices.contains { $0.publicKey == key } })
+    }
     return Outcome(
-      text: names.map { isProtected($0) ? "\($0)  (under a passphrase)" : $0 }.joined(separator: "\n"),
+      text: lines.map(\.text).joined(separator: "\n"),
       json: .object([
         ("devices", .array(names.map { .string($0) })),
-        ("protected", .array(names.filter(isProtected).map { .string($0) })),
+        ("protected", .array(lines.filter(\.isProtected).map { .string($0.name) })),
+        ("speaksFor", .array(lines.flatMap { line in line.speaksFor.map { line.pair($0) } })),
+        ("revokedBy", .array(lines.flatMap { line in line.revokedBy.map { line.pair($0) } })),
       ]))
+  }
+
+  /// One device of this computer.
+  private struct Line {
+    let name: String
+    let isProtected: Bool
+    let speaksFor: [VerifiedIdentity]
+    let revokedBy: [VerifiedIdentity]
+
+    var text: String {
+      func joined(_ people: [VerifiedIdentity]) -> String { people.map(\.displayName).sorted().joined(separator: ", ") }
+      var parts = [name]
+      if !speaksFor.isEmpty { parts.append("speaks for \(joined(speaksFor))") }
+      if !revokedBy.isEmpty { parts.append("revoked by \(joined(revokedBy))") }
+      if speaksFor.isEmpty, revokedBy.isEmpty { parts.append("speaks for nobody known here") }
+      if isProtected { parts.append("(under a passphrase)") }
+      return parts.joined(separator: "  ").printable
+    }
+
+    func pair(_ person: VerifiedIdentity) -> JSONValue {
+      .object([
+        ("device", .string(name)), ("rootHash", .string(person.rootHash)), ("name", .string(person.displayName)),
+      ])
+    }
   }
 
   static func show(_ name: String, _ invocation: Invocation) throws -> Outcome {
