@@ -41,7 +41,8 @@ packages:
 build: packages
 	@$(SWIFT) build --product sealkey -Xswiftc -warnings-as-errors
 
-release: packages
+release:
+	@Tools/install-packages.sh release
 	@Tools/release.sh
 
 install:

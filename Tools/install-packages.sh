@@ -5,7 +5,7 @@
 
 # Installs the Debian packages that a task needs and this machine lacks, saying which and why.
 #
-#   Tools/install-packages.sh build|test|integration|browser
+#   Tools/install-packages.sh build|release|test|integration|browser
 #
 # Without root it installs nothing: it says what is missing and the one command an administrator would run.
 set -euo pipefail
@@ -19,6 +19,10 @@ build=(
   'libcbor-dev|reads and writes CBOR'
   'libudev-dev|finds keys on the USB bus'
   'libunistring-dev|brings PINs into one Unicode form'
+)
+release=(
+  "${build[@]}"
+  'g++|its C++ library, which Swift'"'"'s own libraries stand on when they become part of the program'
 )
 test=(
   "${build[@]}"
@@ -56,10 +60,11 @@ browser=(
 )
 case $group in
   build) wanted=("${build[@]}") ;;
+  release) wanted=("${release[@]}") ;;
   test) wanted=("${test[@]}") ;;
   integration) wanted=("${integration[@]}") ;;
   browser) wanted=("${browser[@]}") ;;
-  *) echo "install-packages: unknown group '$group'; use build, test, integration or browser" >&2; exit 2 ;;
+  *) echo "install-packages: unknown group '$group'; use build, release, test, integration or browser" >&2; exit 2 ;;
 esac
 
 missing=()

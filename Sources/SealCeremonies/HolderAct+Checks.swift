@@ -18,7 +18,10 @@ extension HolderAct {
       throw .ownerNotPinned(name: verified.name(of: reading.capsule.ownerHash))
     }
     guard let statement = verified.statement else { throw .noEpoch }
-    guard let place = statement.custodianHashes.firstIndex(of: holder.rootHash) else {
+    // An owner who is named as a key holder is the owner only.
+    guard holder.rootHash != reading.capsule.ownerHash,
+      let place = statement.custodianHashes.firstIndex(of: holder.rootHash)
+    else {
       throw .notAKeyHolder(
         name: holder.displayName,
         holders: statement.custodianHashes.map { reading.context.directory[$0]?.displayName ?? verified.name(of: $0) })
@@ -37,12 +40,12 @@ extension HolderAct {
     let now = reading.context.now
     let entries = reading.verification.admitted.map(\.terms.occurredAtEpoch)
     let latest = [reading.verification.tokenTimes.values.max(), reading.latestSight, entries.max()].compactMap { $0 }
-    if let latest = latest.max(), latest > now + clockTolerance { throw .clockBehind(now: now, latest: latest) }
+    if let latest = latest.max(), latest > now + EstateHistory.clockTolerance {
+      throw .clockBehind(now: now, latest: latest)
+    }
     if let newest = entries.max(), now - newest > longestPause { throw .clockAhead(now: now, newest: newest) }
   }
 
-  /// Seconds by which two honest clocks may differ.
-  static let clockTolerance: Int64 = 300
   /// Seconds after which a record without any new entry is unlikely: two years.
   static let longestPause: Int64 = 730 * 86_400
 

@@ -40,6 +40,8 @@ public final class HolderAct: Sendable {
   public var isRuleOfOne: Bool { statement.threshold == 1 }
   /// The owner's last word that is known here: anything later is invisible.
   public var lastSignOfOwner: EstateEvent? { reading.verification.newestOwnerEvent }
+  /// When it was, by the time that it states, in seconds since 1970.
+  public var lastSignTime: Int64? { lastSignOfOwner.map { reading.verification.statedTime(of: $0.logPosition) } }
 
   /// Prepares a tap: opens this device's share, checks it, and wraps it for the claimant.
   ///
@@ -153,8 +155,8 @@ public final class HolderAct: Sendable {
         let event = try makeEntry(signed, at: now)
         made = event
         try store.add(
-          fresh.verification.admitted, reading.capsule.estateID, reading.capsule.ownerHash, ownerKey, now,
-          overruling: fresh.verification.overruled)
+          fresh.verification.toBeKept, reading.capsule.estateID, reading.capsule.ownerHash, ownerKey, now,
+          trustsClock: fresh.verification.latestProvenTime <= now + EstateHistory.clockTolerance)
         try store.add(
           [event], reading.capsule.estateID, reading.capsule.ownerHash, ownerKey, nil,
           isSimulated: signed.evidence.isSimulated)
@@ -234,7 +236,9 @@ public final class HolderAct: Sendable {
   /// The capsule with everything that is known here of the estate, and with `event`.
   public func capsule(adding event: EstateEvent) -> Capsule {
     var capsule = reading.capsule.united(with: reading.verification)
-    if !capsule.entries.contains(where: { $0.event.id == event.id }) { capsule.entries.append(Capsule.Entry(event)) }
+    if !capsule.entries.contains(where: { $0.event.terms == event.terms }) {
+      capsule.entries.append(Capsule.Entry(event))
+    }
     return capsule
   }
 }

@@ -119,7 +119,7 @@ for place in 80:xterm 40:xterm 40:dumb; do
   drive 3 0 "sealkey fingerprints list $v"
   drive 0 0 "sealkey settings show $v"
   drive 0 0 "sealkey settings min-pin-length 6 $v" 'Type yes to go on' yes "$pin" "$secret-2"
-  drive 0 10 "sealkey matrix run --tester Kim $v --data-dir matrix --practice practice"
+  drive 0 9 "sealkey matrix run --tester Kim $v --data-dir matrix --practice practice"
   drive 0 0 'sealkey matrix verify practice/*.json'
   drive 0 0 'sealkey matrix diff practice/*.json practice/*.json'
   drive 0 0 'sealkey matrix report --out page.html --practice practice'

@@ -210,6 +210,27 @@ import WebAuthnCore
     )
   }
 
+  /// A clock that the record shows to be behind gives no first sight, and a token that nobody verified is not kept.
+  @Test func aSightByAWrongClockIsNone() async throws {
+    let bench = try await EstateBench(.claimed)
+    let owner = bench.owner.record.rootHash
+    func kept() throws -> EstateHistory {
+      try #require(
+        try bench.store.history(estateID: bench.capsule.estateID, ownerHash: owner, ownerKey: bench.ownerKey))
+    }
+    var spoiled = bench.capsule
+    for index in spoiled.entries.indices { spoiled.entries[index].event.timestampToken = [1] }
+    let early = try await bench.read(spoiled, at: 1_000_000)
+    #expect(early.firstSeen.values.allSatisfy { $0 == 1_000_000 })
+    #expect(try kept().firstSeen.isEmpty)
+    #expect(try kept().events.count == bench.capsule.events.count)
+    #expect(try kept().events.allSatisfy { $0.timestampToken == nil })
+    _ = try await bench.read(at: 6_000_000_000)
+    _ = try await bench.read(at: 7_000_000_000)
+    #expect(try kept().firstSeen.count == bench.capsule.events.count)
+    #expect(try kept().firstSeen.values.allSatisfy { $0 == 6_000_000_000 })
+  }
+
   @Test func devicesAreKeptUnderNames() async throws {
     let (folder, store) = try empty()
     let made = try await store.deviceOrNew("laptop")

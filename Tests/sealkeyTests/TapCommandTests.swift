@@ -2,6 +2,7 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+import CryptoCore
 import SealFormats
 import TestSupport
 import Testing
@@ -18,10 +19,12 @@ import WebAuthnCore
     #expect(first.json["simulated"]?.bool == true)
     #expect(first.json["wraps"]?.array?.count == 1)
     for words in [
-      "days old: check-in", "Anything later is invisible", "on 1 device.", "That is no fault", "Touch the key now",
+      "days old: check-in", "Anything later is invisible", "on 1 device.", "Touch the key now",
       "So far 0 of 2 taps count; yours is the first: 1 more must follow",
       "By what this computer knows 1 of 2 taps count: 1 more must follow.",
     ] { #expect(first.err.contains(words), "\(words): \(first.err)") }
+    // With ML-KEM here and there the share is locked the newer way, and there is nothing to say.
+    #expect(first.err.contains("That is no fault") != MLKEM768.isAvailable)
     #expect(try counts(first) == [0, 1, 2])
     #expect(first.json["opensEstate"]?.bool == false)
     #expect(try Sealkey.run(["verify", estate.path("t1")] + estate.data("david")).code == 0)

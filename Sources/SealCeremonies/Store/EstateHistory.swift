@@ -32,46 +32,54 @@ public struct EstateHistory: Sendable {
     self.ownerKey = ownerKey
   }
 
-  /// Adds entries that were admitted. One that is here stays as it is, but for a token that it lacked: the first wins.
+  /// Adds entries that were admitted. One that is here stays as it is, but for a token: one that is verified takes the
+  /// place of another. What differs under an ID that is taken is an entry of its own.
   ///
   /// - Parameters:
+  ///   - admitted: with no tokens but those that were verified.
   ///   - time: when they were first seen; nil takes each at its own time, for what this computer wrote.
-  ///   - overruled: copies that do not verify although they are here: an admitted one of the same ID takes their place,
-  ///     and was first seen at `time`.
+  ///   - trustsClock: whether the record shows nothing that speaks against `time`. Otherwise, and for an entry that is
+  ///     dated later than that, the first sight stays open until it is read by a better clock: a sight too early would take
+  ///     the owner's days of warning away.
   ///   - isSimulated: a virtual key touched for what is new.
   /// - Returns: whether anything was new.
   @discardableResult
   public mutating func add(
-    _ admitted: [EstateEvent], seenAt time: Int64?, overruling overruled: [EstateEvent] = [],
-    isSimulated: Bool = false
+    _ admitted: [EstateEvent], seenAt time: Int64?, trustsClock: Bool = true, isSimulated: Bool = false
   ) -> Bool {
-    var places: [String: Int] = [:]
-    for (place, event) in events.enumerated() { places[event.id] = place }
+    var places: [String: [Int]] = [:]
+    for (place, event) in events.enumerated() { places[event.terms.id, default: []].append(place) }
     var isChanged = false
     for event in admitted {
-      if let place = places[event.id] {
-        let held = events[place]
-        if (held.terms, held.signature) != (event.terms, event.signature),
-          overruled.contains(where: { $0.terms == held.terms && $0.signature == held.signature })
-        {
-          events[place] = event
-          firstSeen[event.id] = time ?? event.terms.occurredAtEpoch
-          isChanged = true
-          continue
-        }
-        if events[place].timestampToken == nil, let token = event.timestampToken, events[place].terms == event.terms {
+      let place = places[event.terms.id]?.first { events[$0].terms == event.terms }
+      let sight = Self.sight(of: event, at: time, trustsClock)
+      if let place {
+        if let token = event.timestampToken, token != events[place].timestampToken {
           events[place].timestampToken = token
+          isChanged = true
+        }
+        if firstSeen[events[place].id] == nil, let sight {
+          firstSeen[events[place].id] = sight
           isChanged = true
         }
         continue
       }
-      places[event.id] = events.count
-      events.append(event)
-      firstSeen[event.id] = time ?? event.terms.occurredAtEpoch
-      if isSimulated { simulated.insert(event.id) }
+      let kept = places[event.terms.id] == nil ? event : event.asRival
+      places[event.terms.id, default: []].append(events.count)
+      events.append(kept)
+      firstSeen[kept.id] = sight
+      if isSimulated { simulated.insert(kept.id) }
       isChanged = true
     }
     return isChanged
+  }
+
+  /// Seconds by which two honest clocks may differ.
+  static let clockTolerance: Int64 = 300
+
+  private static func sight(of event: EstateEvent, at time: Int64?, _ trustsClock: Bool) -> Int64? {
+    guard let time else { return event.terms.occurredAtEpoch }
+    return trustsClock && event.terms.occurredAtEpoch <= time + clockTolerance ? time : nil
   }
 
   // MARK: As a file: one line for the estate, one for each entry, one that says how many there are
@@ -99,7 +107,10 @@ public struct EstateHistory: Sendable {
     var lines = bytes.split(separator: 0x0a, omittingEmptySubsequences: false)[...]
     func fail(_ reason: String) -> StoreError { .damaged(path: path, reason: reason) }
     func parse(_ line: ArraySlice<UInt8>) throws(StoreError) -> JSONValue {
-      do { return try JSONReader.parse(Array(line)) } catch { throw fail(error.message) }
+      // What was written is read again, however long an entry in it is.
+      var limits = JSONReader.Limits.standard
+      limits.maximumByteCount = max(limits.maximumByteCount, line.count)
+      do { return try JSONReader.parse(Array(line), limits: limits) } catch { throw fail(error.message) }
     }
     guard let first = lines.popFirst(), lines.popLast()?.isEmpty == true, let last = lines.popLast() else {
       throw fail("It ends too early.")
@@ -113,14 +124,22 @@ public struct EstateHistory: Sendable {
       let key = head["ownerKeyHex"]?.string.flatMap({ Hex.decode($0) }), key.count == 64
     else { throw fail("Its first line does not read.") }
     self.init(estateID: estateID, ownerHash: ownerHash, ownerKey: key)
+    var taken = Set<String>()
     for line in lines {
       let json = try parse(line)
-      guard let seen = json["firstSeenAtEpoch"]?.int, let inner = json["event"] else {
+      let seen = json["firstSeenAtEpoch"]
+      guard let inner = json["event"], seen == nil || seen?.int != nil else {
         throw fail("A line in it does not read.")
       }
-      let event: EstateEvent
+      var event: EstateEvent
       do { event = try EstateEvent(json: inner) } catch { throw fail(error.message) }
-      guard firstSeen.updateValue(seen, forKey: event.id) == nil else { throw fail("It holds an entry twice.") }
+      if !taken.insert(event.terms.id).inserted {
+        event = event.asRival
+        guard taken.insert(event.id).inserted, !events.contains(where: { $0.terms == event.terms }) else {
+          throw fail("It holds an entry twice.")
+        }
+      }
+      firstSeen[event.id] = seen?.int
       if json["simulated"]?.bool == true { simulated.insert(event.id) }
       events.append(event)
     }
@@ -158,21 +177,21 @@ extension LocalStore {
   /// - Throws: ``StoreError``, ``FileError``.
   public func remember(
     _ admitted: [EstateEvent], estateID: String, ownerHash: String, ownerKey: [UInt8], seenAt time: Int64?,
-    overruling overruled: [EstateEvent] = []
+    trustsClock: Bool = true
   ) async throws {
-    try await locked { try add(admitted, estateID, ownerHash, ownerKey, time, overruling: overruled) }
+    try await locked { try add(admitted, estateID, ownerHash, ownerKey, time, trustsClock: trustsClock) }
   }
 
   /// The same, for whoever holds the lock.
   func add(
     _ admitted: [EstateEvent], _ estateID: String, _ ownerHash: String, _ ownerKey: [UInt8], _ time: Int64?,
-    overruling overruled: [EstateEvent] = [], isSimulated: Bool = false
+    trustsClock: Bool = true, isSimulated: Bool = false
   ) throws {
     try Self.makeFolder(estatesPath)
     var history =
       try history(estateID: estateID, ownerHash: ownerHash, ownerKey: ownerKey)
       ?? EstateHistory(estateID: estateID, ownerHash: ownerHash, ownerKey: ownerKey)
-    guard history.add(admitted, seenAt: time, overruling: overruled, isSimulated: isSimulated) else { return }
+    guard history.add(admitted, seenAt: time, trustsClock: trustsClock, isSimulated: isSimulated) else { return }
     let file = historyPath(estateID: estateID, ownerHash: ownerHash, ownerKey: ownerKey)
     try AtomicFile.write(history.encoded(), to: file, mode: 0o600)
   }

@@ -66,7 +66,8 @@ extension LocalStore {
       }
       context.pins[hash] = pin.publicKey
     }
-    context.directory.merge(people.records) { mine, _ in mine }
+    // What ended stays so, whichever copy of a record was given.
+    context.directory.merge(people.records) { $0.knowing($1) }
     let owner = capsule.ownerHash
     let key = context.pins[owner] ?? capsule.identities[owner]?.publicKey
     let history = try key.flatMap {
@@ -76,15 +77,14 @@ extension LocalStore {
     let verified = await CapsuleVerifier(context).verify(capsule)
 
     var firstSeen = history?.firstSeen ?? [:]
-    for event in verified.overruled { firstSeen[event.id] = nil }
     for event in verified.admitted where firstSeen[event.id] == nil { firstSeen[event.id] = context.now }
     var problem: (any NamedError)?
     let isUsable = verified.identities[owner]?.rootKey.rawRepresentation == key
     if remembering != .never, let key, isUsable, !verified.admitted.isEmpty {
       do {
         try await remember(
-          verified.admitted, estateID: capsule.estateID, ownerHash: owner, ownerKey: key, seenAt: context.now,
-          overruling: verified.overruled)
+          verified.toBeKept, estateID: capsule.estateID, ownerHash: owner, ownerKey: key, seenAt: context.now,
+          trustsClock: verified.latestProvenTime <= context.now + EstateHistory.clockTolerance)
       } catch {
         guard remembering == .whenPossible, let named = error as? any NamedError else { throw error }
         problem = named
@@ -93,5 +93,23 @@ extension LocalStore {
     return EstateReading(
       capsule: capsule, context: context, verification: verified, firstSeen: firstSeen,
       simulated: history?.simulated ?? [], isFirstMeeting: history == nil, storeProblem: problem)
+  }
+}
+
+extension CapsuleVerification {
+  /// What counts, as the store keeps it: with those tokens that were verified. Any other is nobody's word.
+  var toBeKept: [EstateEvent] {
+    admitted.map { event in
+      var kept = event
+      if tokenTimes[event.id] == nil { kept.timestampToken = nil }
+      return kept
+    }
+  }
+
+  /// The latest time that the owner or a trusted authority has put to anything in the record: a clock that shows less is
+  /// behind. A key holder's word is not taken, who could hold up everybody's first sights with it.
+  var latestProvenTime: Int64 {
+    let owners = admitted.filter { $0.kind?.isOwnerKind ?? false }.map(\.terms.occurredAtEpoch)
+    return max(owners.max() ?? .min, tokenTimes.values.max() ?? .min)
   }
 }

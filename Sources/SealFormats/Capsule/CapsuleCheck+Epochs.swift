@@ -25,11 +25,6 @@ extension CapsuleCheck {
           report.add(.bad, "publicKeyChanged", name(of: holder), "The owner's statements name two root keys.")
         }
         keys[holder] = key
-        if let identity = capsule.identities[holder], identity.publicKey != key {
-          report.add(
-            .bad, "holderKeyDiffers", name(of: holder),
-            "The root key is not the one that the owner signed for this key holder.")
-        }
         if let pinned = context.pins[holder], pinned != key {
           report.add(
             .bad, "publicKeyChanged", name(of: holder), "The owner's key for this holder is not the pinned one.")
@@ -38,7 +33,12 @@ extension CapsuleCheck {
           soft("identityMissing", String(holder.prefix(8)), "This key holder is not among the identities.")
         }
       }
-      if let read = checkMaterial(body, subject), event == newest.event { material = read }
+      if body.custodianHashes.contains(capsule.ownerHash) {
+        soft("ownerIsHolder", subject, "It names the owner as a key holder too, who cannot act as one.")
+      }
+      // Of several statements under one number the file can hold only one's material; only the newest is in force.
+      let isNewest = event == newest.event
+      if let read = checkMaterial(body, subject, isNewest: isNewest), isNewest { material = read }
     }
     if let highest = numbers.max(), highest != newest.body.epoch {
       report.add(
@@ -58,6 +58,9 @@ extension CapsuleCheck {
       out.append("It does not name one key and one share for each key holder.")
     }
     if Set(body.custodianHashes).count != count { out.append("It names a key holder twice.") }
+    if Set(body.custodianPublicKeys).count != body.custodianPublicKeys.count {
+      out.append("It names one root key twice, so one key could tap as two key holders.")
+    }
     if count == 0 { out.append("It names no key holder.") }
     if body.threshold < 1 || body.threshold > Int64(count) {
       out.append("Its threshold of \(body.threshold) cannot be kept by \(count) key holders.")
@@ -73,9 +76,17 @@ extension CapsuleCheck {
     return out
   }
 
-  private mutating func checkMaterial(_ body: EpochPublishedPayload, _ subject: String) -> EpochMaterial? {
+  private mutating func checkMaterial(
+    _ body: EpochPublishedPayload, _ subject: String, isNewest: Bool
+  ) -> EpochMaterial? {
+    // Another statement under the number may be the one that the material is of.
+    let isShared = !isNewest && statements.count { $0.body.epoch == body.epoch } > 1
     guard let blob = capsule.epochBlobs[String(body.epoch)] else {
       report.add(.bad, "materialMissing", subject, "The epoch's material is not in the file.")
+      return nil
+    }
+    if isShared, SHA256.hash(blob) != body.materialDigest {
+      soft("materialMismatch", subject, "The epoch's material in the file is of another statement under this number.")
       return nil
     }
     do {

@@ -12,17 +12,24 @@ extension CapsuleCheck {
   /// may write it. What counts follows Seal's app: whoever the newest statement names, and what was known before.
   mutating func checkEvents(_ events: [EstateEvent], _ facts: [EventFacts]) {
     digests = Set(facts.map(\.digest))
-    let stated = Dictionary(capsule.entries.map { ($0.event.id, $0) }, uniquingKeysWith: { first, _ in first })
-    let known = Set(context.known.map(\.id))
+    let stated = Dictionary(grouping: capsule.entries) { $0.event.terms.id }
     let order = events.indices.sorted { events[$0].logPosition < events[$1].logPosition }
 
     var passed = Set<Int>()
     var holdersThen = Set<String>()
+    let holdersAtLast = newestHolders(events, facts)
     for index in order {
       let event = events[index]
-      let problems = problems(of: event, facts[index], stated[event.id], holdersThen)
+      let entry = stated[event.terms.id]?.first { $0.event.terms == event.terms }
+      let problems = problems(of: event, facts[index], entry, holdersThen, isKnown: index < knownCount)
+      let counts =
+        event.terms.actorHash == capsule.ownerHash || index < knownCount
+        || holdersAtLast.contains(event.terms.actorHash)
       for problem in problems {
-        report.add(problem.isSoft ? softOutcome : .bad, problem.name, subject(event), problem.text)
+        // A gap before an entry that does not count says nothing of those that do.
+        let isIdle = !counts && problem.name == "previousMissing"
+        report.add(
+          isIdle ? .note : problem.isSoft ? softOutcome : .bad, problem.name, subject(event), problem.text)
       }
       checkToken(event, facts[index])
       guard !problems.contains(where: \.stopsAdmission) else { continue }
@@ -39,7 +46,7 @@ extension CapsuleCheck {
     for index in order where passed.contains(index) {
       let event = events[index]
       let isOwners = event.terms.actorHash == capsule.ownerHash
-      guard isOwners || known.contains(event.id) || holdersNow.contains(event.terms.actorHash) else {
+      guard isOwners || index < knownCount || holdersNow.contains(event.terms.actorHash) else {
         report.add(
           .note, "formerHolder", subject(event),
           "Its writer is not a key holder any more, so it does not count here.")
@@ -47,6 +54,16 @@ extension CapsuleCheck {
       }
       admitted.append(event)
     }
+  }
+
+  /// Whoever the owner's newest statement names.
+  private func newestHolders(_ events: [EstateEvent], _ facts: [EventFacts]) -> Set<String> {
+    let statements = events.indices.filter {
+      events[$0].kind == .epochPublished && events[$0].terms.actorHash == capsule.ownerHash && facts[$0].isSigned
+        && facts[$0].isEndorsed && facts[$0].payloadError == nil
+    }
+    guard let newest = statements.max(by: { events[$0].logPosition < events[$1].logPosition }) else { return [] }
+    return Set((try? EpochPublishedPayload(parsing: events[newest].terms.payload))?.custodianHashes ?? [])
   }
 
   private var softOutcome: VerificationReport.Check.Outcome { context.isStrict ? .bad : .warning }
@@ -62,7 +79,7 @@ extension CapsuleCheck {
   }
 
   private func problems(
-    of event: EstateEvent, _ facts: EventFacts, _ entry: Capsule.Entry?, _ holdersThen: Set<String>
+    of event: EstateEvent, _ facts: EventFacts, _ entry: Capsule.Entry?, _ holdersThen: Set<String>, isKnown: Bool
   ) -> [Problem] {
     var out: [Problem] = []
     if !sameText(event.terms.estateID, capsule.estateID) {
@@ -75,7 +92,9 @@ extension CapsuleCheck {
     if !facts.isSigned {
       out.append(Problem(name: "signatureDoesNotMatch", text: "The device that it names did not sign it."))
     }
-    if identities[event.terms.actorHash] == nil {
+    if isKnown {
+      // Who may write was settled when it was admitted.
+    } else if identities[event.terms.actorHash] == nil {
       out.append(Problem(name: "identityMissing", text: "Its writer is not among the usable identities."))
     } else if !facts.isEndorsed {
       out.append(Problem(name: "deviceNotEndorsed", text: "The device is none of its writer's live devices."))
@@ -134,7 +153,11 @@ extension CapsuleCheck {
     switch facts.token {
     case nil: return
     case .success(let token):
-      if token.isPinned {
+      if token.isPinned, event.kind?.isStamped != true {
+        report.add(
+          .warning, "timestampIgnored", subject(event),
+          "It has a timestamp, which Seal never asks for with an entry of this kind: its own time counts.")
+      } else if token.isPinned {
         tokenTimes[event.id] = token.time
         report.add(
           .good, "timestamp", subject(event),
@@ -144,7 +167,8 @@ extension CapsuleCheck {
           "timestampCertificateNotPinned", subject(event),
           "Its timestamp is consistent with itself, and by no authority that is trusted here.")
       }
-    case .failure(let error): report.add(error, subject(event))
+    // As Seal's app has it: no token. Nobody signs that it is there, so it can be put beside any entry.
+    case .failure(let error): soft(error.name, subject(event), "\(error.message) Its own time counts.")
     }
   }
 }

@@ -53,8 +53,6 @@ public struct CapsuleVerification: Sendable {
   }
   /// Events known before that the capsule lacks.
   public let missing: [EstateEvent]
-  /// Copies of events known before that do not verify, where the capsule has a copy that does.
-  public let overruled: [EstateEvent]
   /// The owner's newest statement.
   public let statement: EpochPublishedPayload?
   /// Its material, when it is there and is what the owner signed.
@@ -79,6 +77,10 @@ public struct CapsuleVerification: Sendable {
     admitted.map { RecordEntry($0, tokenTime: tokenTimes[$0.id], firstSeen: firstSeen[$0.id]) }
   }
 
-  /// The newest event of the owner's: anything later is invisible here.
-  public var newestOwnerEvent: EstateEvent? { admitted.last { $0.kind?.isOwnerKind ?? false } }
+  /// The newest event of the owner's, by the time that it states: anything later is invisible here.
+  public var newestOwnerEvent: EstateEvent? {
+    admitted.filter { $0.kind?.isOwnerKind ?? false }.max {
+      (statedTime(of: $0.logPosition), $0.logPosition) < (statedTime(of: $1.logPosition), $1.logPosition)
+    }
+  }
 }

@@ -159,23 +159,37 @@ public struct CapsuleMerge: Sendable {
     for number in rivalBlobs.keys.sorted(by: utf8Order) { settleBlob(number, standing) }
   }
 
+  /// Of the copies under one ID, those that verify are kept, the owner's first: one that a key holder wrote under the ID of
+  /// another's entry hides nothing.
   private mutating func settleEvent(_ id: String, _ standing: EventStanding) {
     guard let place = places[id] else { return }
     let held = capsule.entries[place].event
     let copies = [held] + (rivals[id] ?? [])
-    let winner = copies.first { standing.stands($0) }
-    if let winner, !winner.isSameCopy(as: held) { capsule.entries[place] = Capsule.Entry(winner) }
-    if capsule.entries[place].event.timestampToken == nil {
-      let chosen = capsule.entries[place].event
-      let token = copies.first { $0.terms == chosen.terms && $0.timestampToken != nil }?.timestampToken
-      capsule.entries[place].event.timestampToken = token
+    var kept: [EstateEvent] = []
+    for copy in copies where !kept.contains(where: { $0.terms == copy.terms }) && standing.stands(copy) {
+      var best = copy
+      if best.timestampToken == nil {
+        best.timestampToken = copies.first { $0.terms == copy.terms && $0.timestampToken != nil }?.timestampToken
+      }
+      kept.append(best)
+    }
+    let isOwners = { (event: EstateEvent) in event.kind?.isOwnerKind == true }
+    kept = kept.filter(isOwners) + kept.filter { !isOwners($0) }
+    if let first = kept.first {
+      if first != held { capsule.entries[place] = Capsule.Entry(first) }
+      capsule.entries += kept.dropFirst().map { Capsule.Entry($0) }
+    } else if held.timestampToken == nil {
+      capsule.entries[place].event.timestampToken =
+        copies.first { $0.terms == held.terms && $0.timestampToken != nil }?.timestampToken
     }
     // The same fields under two signatures are one event, however often it was signed.
-    guard winner == nil || copies.contains(where: { $0.terms != winner?.terms }) else { return }
+    guard copies.contains(where: { $0.terms != copies[0].terms }) else { return }
     report.add(
       .warning, "eventConflict", "\(capsule.entries[place].event.plainKind) \(id.prefix(8))",
-      "The files hold two events under this ID; "
-        + (winner == nil ? "neither verifies, and the first one is kept." : "the first one that verifies is kept."))
+      "The files hold more than one entry under this ID; "
+        + (kept.isEmpty
+          ? "none verifies, and the first one is kept."
+          : kept.count == 1 ? "the one that verifies is kept." : "those that verify are kept."))
   }
 
   private mutating func settleBlob(_ number: String, _ standing: EventStanding) {
@@ -201,13 +215,17 @@ extension Capsule {
   /// The capsule with what a verification of it knew besides: entries that it lacks, and the copy that counts in place
   /// of one under the same ID that does not.
   public func united(with verification: CapsuleVerification) -> Capsule {
-    let counting = Dictionary(verification.admitted.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    let counting = Dictionary(grouping: verification.admitted) { $0.terms.id }
     var out = self
-    var present = Set<String>()
+    var present: [String: [EventTerms]] = [:]
     out.entries = entries.compactMap { entry in
-      guard let best = counting[entry.event.id] else { return entry }
-      guard present.insert(best.id).inserted else { return nil }
-      return best.isSameCopy(as: entry.event) && entry.event.timestampToken != nil ? entry : Entry(best)
+      let event = entry.event
+      guard let under = counting[event.terms.id] else { return entry }
+      guard let best = under.first(where: { $0.terms == event.terms }),
+        !(present[event.terms.id]?.contains(event.terms) ?? false)
+      else { return nil }
+      present[event.terms.id, default: []].append(event.terms)
+      return best.isSameCopy(as: event) && event.timestampToken != nil ? entry : Entry(best)
     }
     out.entries += verification.missing.map { Entry($0) }
     return out

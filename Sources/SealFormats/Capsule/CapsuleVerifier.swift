@@ -19,8 +19,10 @@ public struct CapsuleVerifier: Sendable {
     run.header()
     run.checkIdentities()
     let events = run.unite()
+    run.pinHolders(events)
     let facts = await EventFacts.all(
-      events, identities: run.identities, pins: context.timestampPins, relyingPartyID: Seal.relyingPartyID)
+      events, known: run.knownCount, identities: run.identities, pins: context.timestampPins,
+      relyingPartyID: Seal.relyingPartyID)
     run.checkEvents(events, facts)
     run.checkEpochs()
     run.checkVault()
@@ -42,8 +44,8 @@ struct CapsuleCheck {
   var admitted: [EstateEvent] = []
   var tokenTimes: [String: Int64] = [:]
   var missing: [EstateEvent] = []
-  /// Copies known before that do not stand by themselves, where the file has one that does.
-  var overruled: [EstateEvent] = []
+  /// How many of the united events were known before: the first ones.
+  var knownCount = 0
   /// The owner's statements that count, in log order.
   var statements: [(event: EstateEvent, body: EpochPublishedPayload)] = []
   var material: EpochMaterial?
@@ -124,67 +126,64 @@ struct CapsuleCheck {
     }
   }
 
-  /// The events of the file and those known before. Of several copies under one ID, the first that stands by itself
-  /// counts, and the first of all where none does; a later copy of the same can only bring a token.
+  /// The events of the file and those known before. What differs are entries of their own, also under one ID: whoever
+  /// writes under the ID of another's entry must not hide it. Of the same entry, a later copy can only bring a token.
   mutating func unite() -> [EstateEvent] {
-    // Made, and asked, for copies that are in dispute only.
-    var standing: EventStanding?
-    func stands(_ event: EstateEvent) -> Bool {
-      let judge =
-        standing
-        ?? EventStanding(
-          identities: identities, estateID: capsule.estateID, ownerHash: capsule.ownerHash,
-          events: context.known + capsule.events)
-      standing = judge
-      return judge.stands(event)
-    }
-    var byID: [String: Int] = [:]
+    var places: [String: [Int]] = [:]
     var events: [EstateEvent] = []
-    var verdicts: [Int: Bool] = [:]
-    for event in context.known where byID[event.id] == nil {
-      byID[event.id] = events.count
-      events.append(event)
+    func place(of event: EstateEvent) -> Int? { places[event.terms.id]?.first { events[$0].terms == event.terms } }
+    func add(_ event: EstateEvent) {
+      let isRival = places[event.terms.id] != nil
+      places[event.terms.id, default: []].append(events.count)
+      events.append(isRival ? event.asRival : event)
     }
-    let knownCount = events.count
-    var present = Set<String>()
+    for event in context.known where place(of: event) == nil { add(event) }
+    knownCount = events.count
+    var present = Set<Int>()
     for entry in capsule.entries {
       let event = entry.event
-      if !present.insert(event.id).inserted {
+      guard let index = place(of: event) else {
+        if let other = places[event.terms.id]?.first {
+          soft(
+            "eventConflict", subject(event),
+            "Another entry with this ID is known \(other < knownCount ? "here" : "in the file"). Each is looked at by itself."
+          )
+        }
+        present.insert(events.count)
+        add(event)
+        continue
+      }
+      if !present.insert(index).inserted {
         report.add(.bad, "eventTwice", subject(event), "The file holds this event more than once.")
       }
-      guard let index = byID[event.id] else {
-        byID[event.id] = events.count
-        events.append(event)
-        continue
-      }
-      let held = events[index]
-      let isSame = held.terms == event.terms
-      if !held.isSameCopy(as: event), !(verdicts[index] ?? stands(held)) {
-        verdicts[index] = stands(event)
-        if verdicts[index] == true {
-          if index < knownCount, overruled.allSatisfy({ $0.id != held.id }) { overruled.append(held) }
-          events[index] = event
-          if isSame, event.timestampToken == nil { events[index].timestampToken = held.timestampToken }
+      if events[index].signature != event.signature {
+        // The copy that counts is another than the file's: the file's must be good too.
+        if !event.hasValidSignature {
+          report.add(
+            .bad, "signatureDoesNotMatch", subject(event), "The device that it names did not sign the file's copy.")
+        } else if !events[index].hasValidSignature {
+          events[index].signature = event.signature
         }
-      } else if !held.isSameCopy(as: event) {
-        verdicts[index] = true
       }
-      guard isSame else {
-        let place = index < knownCount ? "here" : "in the file"
-        report.add(
-          .bad, "eventConflict", subject(event),
-          "Another event with this ID is known \(place); "
-            + (verdicts[index] == true ? "the first one that verifies counts." : "the first one counts."))
-        continue
+      if let token = event.timestampToken, token != events[index].timestampToken,
+        events[index].timestampToken == nil || (!isVerified(events[index]) && isVerified(event))
+      {
+        events[index].timestampToken = token
       }
-      // The copy that counts is another than the file's: the file's must be good too.
-      if events[index].signature != event.signature, !event.hasValidSignature {
-        report.add(
-          .bad, "signatureDoesNotMatch", subject(event), "The device that it names did not sign the file's copy.")
-      }
-      if events[index].timestampToken == nil { events[index].timestampToken = event.timestampToken }
     }
-    missing = context.known.filter { !present.contains($0.id) }
+    reportMissing(events.indices.filter { $0 < knownCount && !present.contains($0) }.map { events[$0] })
+    return events
+  }
+
+  /// Whether its token is good, and by an authority that is trusted here.
+  private func isVerified(_ event: EstateEvent) -> Bool {
+    guard let token = event.timestampToken else { return false }
+    return (try? TimestampToken(verifying: token, digest: event.digest, pins: context.timestampPins)) != nil
+  }
+
+  /// Says what the file lacks of what was known before.
+  private mutating func reportMissing(_ events: [EstateEvent]) {
+    missing = events
     let youngest = max(capsule.exportedAtEpoch, capsule.events.map(\.terms.occurredAtEpoch).max() ?? .min)
     for event in missing {
       let who = event.kind?.isOwnerKind ?? false ? "the owner" : name(of: event.terms.actorHash)
@@ -200,7 +199,31 @@ struct CapsuleCheck {
         "eventMissing", subject(event),
         "The file lacks this entry of \(who)'s, which is known here: somebody may have left it out.")
     }
-    return events
+  }
+
+  /// Whoever the owner's statements name as a key holder has the root key that they name: an identity in the file with
+  /// another one writes nothing here.
+  mutating func pinHolders(_ events: [EstateEvent]) {
+    let owner = identities[capsule.ownerHash]
+    var statements: [(position: LogPosition, body: EpochPublishedPayload)] = []
+    for (index, event) in events.enumerated() where event.kind == .epochPublished {
+      guard event.terms.actorHash == capsule.ownerHash, sameText(event.terms.estateID, capsule.estateID),
+        index < knownCount || owner?.device(event.terms.actorDevicePublicKey) != nil, event.hasValidSignature,
+        let body = try? EpochPublishedPayload(parsing: event.terms.payload)
+      else { continue }
+      statements.append((event.logPosition, body))
+    }
+    var keys: [String: [UInt8]] = [:]
+    for (_, body) in statements.sorted(by: { $0.position < $1.position }) {
+      for (holder, key) in zip(body.custodianHashes, body.custodianPublicKeys) { keys[holder] = key }
+    }
+    for (holder, key) in keys.sorted(by: { utf8Order($0.key, $1.key) }) {
+      guard let identity = capsule.identities[holder], identity.publicKey != key else { continue }
+      report.add(
+        .bad, "holderKeyDiffers", name(of: holder),
+        "The root key is not the one that the owner signed for this key holder. Nothing that it wrote counts.")
+      identities[holder] = nil
+    }
   }
 
   func subject(_ event: EstateEvent) -> String {
@@ -211,7 +234,7 @@ struct CapsuleCheck {
   func result() -> CapsuleVerification {
     CapsuleVerification(
       report: report, estateID: capsule.estateID, ownerHash: capsule.ownerHash, identities: identities,
-      admitted: admitted, tokenTimes: tokenTimes, missing: missing, overruled: overruled,
-      statement: statements.last?.body, material: material)
+      admitted: admitted, tokenTimes: tokenTimes, missing: missing, statement: statements.last?.body, material: material
+    )
   }
 }

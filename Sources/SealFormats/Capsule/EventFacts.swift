@@ -20,9 +20,16 @@ struct EventFacts: Sendable {
   /// The token, when there is one.
   var token: Result<TimestampToken, TimestampError>?
 
-  init(_ event: EstateEvent, actor: VerifiedIdentity?, pins: Set<[UInt8]>, relyingPartyID: String) {
+  /// - Parameter isKnown: it was admitted here before, and an entry that is stored stays: its device may be revoked by
+  ///   now, or left out of the file.
+  init(
+    _ event: EstateEvent, actor: VerifiedIdentity?, pins: Set<[UInt8]>, relyingPartyID: String, isKnown: Bool = false
+  ) {
     digest = event.digest
-    if let device = actor?.device(event.terms.actorDevicePublicKey) {
+    if isKnown {
+      isEndorsed = true
+      isSigned = event.hasValidSignature
+    } else if let device = actor?.device(event.terms.actorDevicePublicKey) {
       isEndorsed = true
       isSigned = device.key.isValidSignature(event.signature, for: digest)
     } else {
@@ -35,6 +42,7 @@ struct EventFacts: Sendable {
       } catch { self.token = .failure(error) }
     }
     readPayload(event, actor, relyingPartyID)
+    if isKnown, tap != nil { tap = [] }
   }
 
   private mutating func readPayload(_ event: EstateEvent, _ actor: VerifiedIdentity?, _ relyingPartyID: String) {
@@ -72,19 +80,22 @@ struct EventFacts: Sendable {
       .filter { !$0.isWarning }
   }
 
-  /// The facts of all events, in their order, worked out on all cores.
+  /// The facts of all events, in their order, worked out on all cores. The first `known` of them were admitted before.
   static func all(
-    _ events: [EstateEvent], identities: [String: VerifiedIdentity], pins: Set<[UInt8]>, relyingPartyID: String
+    _ events: [EstateEvent], known: Int, identities: [String: VerifiedIdentity], pins: Set<[UInt8]>,
+    relyingPartyID: String
   ) async -> [EventFacts] {
     let size = 256
     return await withTaskGroup(of: (Int, [EventFacts]).self) { group in
       for start in stride(from: 0, to: events.count, by: size) {
         group.addTask {
-          let part = events[start..<min(start + size, events.count)]
+          let part = start..<min(start + size, events.count)
           return (
             start,
             part.map {
-              EventFacts($0, actor: identities[$0.terms.actorHash], pins: pins, relyingPartyID: relyingPartyID)
+              EventFacts(
+                events[$0], actor: identities[events[$0].terms.actorHash], pins: pins, relyingPartyID: relyingPartyID,
+                isKnown: $0 < known)
             }
           )
         }

@@ -23,12 +23,23 @@ public struct EstateEvent: SealShape, Hashable {
     self.timestampToken = timestampToken
   }
 
-  /// The event's own UUID.
-  public var id: String { terms.id }
+  /// What sets it apart from another entry that somebody wrote under the same UUID; empty for the first of them.
+  private var rivalMark = ""
+
+  /// The event's own UUID. Of several entries under one, all but the first have more behind it, so that none hides another.
+  public var id: String { terms.id + rivalMark }
+
+  /// The entry as one that is not the first under its UUID.
+  public var asRival: EstateEvent {
+    var event = self
+    event.rivalMark = "#\(Hex.encode(digest))"
+    return event
+  }
+
   /// The kind, when it is one that is known.
   public var kind: EventKind? { EventKind(rawValue: terms.kind) }
   /// Its place in the log: by time as written, then by ID as text.
-  public var logPosition: LogPosition { LogPosition(occurredAtEpoch: terms.occurredAtEpoch, id: terms.id) }
+  public var logPosition: LogPosition { LogPosition(occurredAtEpoch: terms.occurredAtEpoch, id: id) }
   /// The 32 bytes that the device signs and that later events link to, computed from the fields as they are.
   public var digest: [UInt8] { terms.digestAsFound }
 

@@ -44,6 +44,17 @@ public enum EventKind: String, Sendable, Hashable, CaseIterable {
     }
   }
 
+  /// Whether Seal's app has it stamped. A token on any other was put there by somebody else, and could move an objection
+  /// or the beginning of the estate in time (RELEASE.md 5).
+  public var isStamped: Bool {
+    switch self {
+    case .heartbeat, .cancellation, .releaseClaimed, .authorization, .released, .epochPublished, .ownerDeparted: true
+    case .objection, .objectionWithdrawn, .silenceObserved, .custodyConfirmed, .policyChanged, .vaultUpdated,
+      .estateCreated:
+      false
+    }
+  }
+
   /// Whether its time is the later of what it states and when this device first had it (RELEASE.md 1.2).
   public var isClampedToFirstSight: Bool {
     self == .releaseClaimed || self == .authorization || self == .released

@@ -60,10 +60,11 @@ extension HolderVerb {
     }
     var last = "There is no sign of \(owner) in the record."
     if let event = act.lastSignOfOwner {
-      let days = (now - event.terms.occurredAtEpoch) / 86_400
+      let time = verified.statedTime(of: event.logPosition)
+      let days = (now - time) / 86_400
       last =
         "The last sign of \(owner) known here is \(days) days old: \(event.plainKind) of "
-        + "\(UTCText.format(event.terms.occurredAtEpoch))."
+        + "\(UTCText.format(time))."
     }
     for sentence in name.differences { invocation.say(sentence) }
     guard case .tap(let claim) = act.kind else {
@@ -97,8 +98,8 @@ extension HolderVerb {
     // --yes does not answer this: the age of the last sign is what a person must have looked at. Whoever has seen it
     // elsewhere says which sign that was.
     if let seen = invocation.options["last-sign"] {
-      let known = act.lastSignOfOwner.map { UTCText.format($0.terms.occurredAtEpoch) } ?? "none"
-      let day = act.lastSignOfOwner.map { UTCText.date($0.terms.occurredAtEpoch) }
+      let known = act.lastSignTime.map { UTCText.format($0) } ?? "none"
+      let day = act.lastSignTime.map { UTCText.date($0) }
       guard seen == known || seen == day else { throw TapQuestionError.anotherSign(known: known, given: seen) }
       for line in lines.dropLast() { invocation.say(line) }
     } else {
@@ -107,7 +108,7 @@ extension HolderVerb {
       } catch {
         guard error == .nobodyToAsk else { throw error }
         throw TapQuestionError.nobodyToAsk(
-          lastSign: act.lastSignOfOwner.map { UTCText.format($0.terms.occurredAtEpoch) } ?? "none")
+          lastSign: act.lastSignTime.map { UTCText.format($0) } ?? "none")
       }
     }
     invocation.say("Touching the key is \(act.holder.displayName.printable)'s word to release the estate.")
