@@ -71,7 +71,7 @@ enum CapsuleVerb {
     let out = try invocation.required("out")
     let capsules = try files.map { try invocation.capsule($0) }
     var given = try invocation.capsuleContext(capsules[0])
-    given.directory.merge(invocation.knownPeople().records) { mine, _ in mine }
+    given.directory.merge(invocation.knownPeople().records) { $0.knowing($1) }
     let merge = try CapsuleMerge(capsules, context: given)
     let reading = try await reading(of: merge.capsule, invocation)
     // What this computer has seen of the estate belongs to the union.
