@@ -13,7 +13,7 @@ import WebAuthnCore
 
 /// One thing going wrong at each APDU of each ceremony: it ends in success or a name, never on a weaker protocol, never
 /// with more than one PIN try gone, and the next ceremony works.
-@Suite("Cards: faults", .keys)
+@Suite("Cards: faults")
 struct CardFaultTests {
   static func timings(_ patience: Int64 = 1) -> KeyTimings {
     KeyTimings(

@@ -14,7 +14,7 @@ import VirtualAuthenticator
 /// a name, on no weaker protocol, at the price of one PIN try at most; and the next ceremony on the same key works.
 ///
 /// In ci-full all cases, otherwise a sample. The table of outcomes is written to `.build/fault-sweep.md`.
-@Suite("Fault sweep", .serialized, .keys)
+@Suite("Fault sweep", .serialized)
 struct FaultSweepTests {
   static let ceremonies: [SweepCeremony] = [.register, .registerWithPIN, .signInWithList, .tapWithPIN, .prfTap]
 

@@ -12,7 +12,7 @@ import WebAuthnCore
 
 @testable import SecurityKeys
 
-@Suite("Hostile keys", .keys)
+@Suite("Hostile keys")
 struct HostileKeyTests {
   @Test("2^31 promised credentials and an endless getNextAssertion: bounded", arguments: [1, 0, 3])
   func endlessAssertions(listed: Int) async throws {

@@ -10,7 +10,7 @@ import VirtualAuthenticator
 @testable import SecurityKeys
 
 /// Chosen cases of the fault sweep once more, on a real kernel: `Tests/Integration/faults.sh` runs this in a guest.
-@Suite("Fault sweep on the kernel", .serialized, .keys, .enabled(if: Kernel.isOurs, Kernel.why))
+@Suite("Fault sweep on the kernel", .serialized, .enabled(if: Kernel.isOurs, Kernel.why))
 struct KernelFaultTests {
   /// `count` cases of a ceremony, no two of a kind before every kind has had its turn.
   static func chosen(

@@ -10,7 +10,7 @@ import VirtualAuthenticator
 @testable import SecurityKeys
 
 /// A FIDO2 key that is badly heard is still a FIDO2 key.
-@Suite("No silent downgrade", .keys)
+@Suite("No silent downgrade")
 struct NoDowngradeTests {
   /// What must never be said of a key that was only badly heard.
   static let falsehoods: Set<String> = [

@@ -8,7 +8,7 @@ import Testing
 /// Runs what it marks on threads of its own.
 ///
 /// Tests share a pool with one thread a core. Long arithmetic on it, or waiting for another program, would hold up
-/// those that wait for a key's answer in real time, so both stand aside; and so do those that measure the answer.
+/// those that wait for a key's answer in real time, so both stand aside.
 public struct OwnThreads: TestTrait, SuiteTrait, TestScoping {
   public let isRecursive = true
   fileprivate let threads: Threads
@@ -25,8 +25,6 @@ extension Trait where Self == OwnThreads {
   public static var arithmetic: OwnThreads { OwnThreads(threads: .polite) }
   /// Runs other programs, and blocks a thread until each has ended.
   public static var programs: OwnThreads { OwnThreads(threads: .waiting) }
-  /// Measures how long a key's answer takes: not behind the hundreds of jobs that wait for the pool.
-  public static var keys: OwnThreads { OwnThreads(threads: .prompt) }
 }
 
 /// A few threads that take jobs in the order they come.
@@ -37,7 +35,6 @@ private final class Threads: TaskExecutor, @unchecked Sendable {
   static let polite = Threads(count: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))), niceness: 10)
   /// Their programs do the work; more at once would only starve each other.
   static let waiting = Threads(count: 3, niceness: 0)
-  static let prompt = Threads(count: 4, niceness: 0)
 
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
