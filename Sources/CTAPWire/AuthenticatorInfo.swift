@@ -167,3 +167,16 @@ public enum AuthenticatorInfoError: NamedError, Hashable {
 
   public var kind: FaultKind { .key }
 }
+
+extension AuthenticatorInfo {
+  /// What names the model and its state, without what a key says differently each time it is asked: identifiers that it
+  /// encrypts anew, counts, and members that nobody knows here.
+  public var identity: [UInt8] {
+    var kept = self
+    kept.otherMembers = []
+    kept.encIdentifier = nil
+    kept.remainingDiscoverableCredentials = nil
+    kept.uvCountSinceLastPinEntry = nil
+    return kept.encoded()
+  }
+}

@@ -50,7 +50,7 @@ public enum HandOverSheet {
       "On a phone with Seal: choose to sign in with a security key, hold the key to",
       "the phone, enter the PIN.",
       "On a computer with sealkey: plug it in and run",
-      "  sealkey unlock \(lockName)".printable,
+      "  sealkey unlock \(Self.quoted(lockName))".printable,
       "It says whether the key opens the identity, and keeps nothing. Compare the",
       "identity that it shows with the one at the top of this sheet: every digit must",
       "be the same.", "",
@@ -67,5 +67,17 @@ public enum HandOverSheet {
   public static func grouped(_ rootHash: String) -> [String] {
     let groups = stride(from: 0, to: rootHash.count, by: 8).map { String(rootHash.dropFirst($0).prefix(8)) }
     return ["  " + groups.prefix(4).joined(separator: " "), "  " + groups.dropFirst(4).joined(separator: " ")]
+  }
+}
+
+extension HandOverSheet {
+  /// A file's name as it is typed into a shell.
+  static func quoted(_ name: String) -> String {
+    let isPlain = name.utf8.allSatisfy {
+      (0x30...0x39).contains($0) || (0x41...0x5a).contains($0) || (0x61...0x7a).contains($0)
+        || [UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "/")].contains($0)
+    }
+    let path = name.hasPrefix("-") ? "./\(name)" : name
+    return isPlain ? path : "'" + path.replacing("'", with: "'\\''") + "'"
   }
 }

@@ -101,10 +101,9 @@ final class KeyLink {
   func renew() throws(SecurityKeyError) {
     guard let card else { return }
     do { try card.renew(terms(timings.command)) } catch { throw .transport(error) }
-    let before = info?.rawBytes
-    guard before != nil else { return }
+    guard let before = info else { return }
     try readInfo()
-    guard info?.rawBytes == before else { throw .transport(.card(.anotherKey)) }
+    guard info?.identity == before.identity else { throw .transport(.card(.anotherKey)) }
   }
 
   /// getInfo, also later when the key's options have changed.

@@ -18,11 +18,16 @@ public struct PINRequest: Sendable, Hashable {
   public var lastWasWrong: Bool
   /// The PIN given just before is one that this key has refused already: it was not sent and cost nothing.
   public var lastWasRepeated: Bool
+  /// The key was lifted and laid on again, and nothing has shown that it is the same: an answer that was given before is
+  /// for the key before.
+  public var mayBeAnotherKey: Bool
 
   /// All parts at once.
   public init(
-    keyName: String, triesLeft: Int?, minimumLength: Int, lastWasWrong: Bool = false, lastWasRepeated: Bool = false
+    keyName: String, triesLeft: Int?, minimumLength: Int, lastWasWrong: Bool = false, lastWasRepeated: Bool = false,
+    mayBeAnotherKey: Bool = false
   ) {
+    self.mayBeAnotherKey = mayBeAnotherKey
     self.lastWasWrong = lastWasWrong
     self.lastWasRepeated = lastWasRepeated
     self.keyName = keyName
@@ -51,6 +56,8 @@ final class PINSource {
   var answer: CheckedPIN?
   /// The last one was wrong.
   var lastWasWrong = false
+  /// The answer before was for a key that was lifted since.
+  var mayBeAnotherKey = false
   /// How often in a row a PIN was given that the key has refused before.
   var repetitions = 0
 

@@ -84,6 +84,7 @@ extension SecurityKey {
           try session.link.renew()
           // The token is gone with the tap, and nothing here proves that the key is the same: the PIN is asked for again.
           source.answer = nil
+          source.mayBeAnotherKey = true
           pin = try await askForPIN(probe, info, source)
           return try withPIN()
         } catch SecurityKeyError.status(.pinAuthInvalid) {
@@ -127,7 +128,10 @@ extension SecurityKey {
           try session.link.renew()
           // A PIN is for one key: only the same key gets it again.
           let isSame = try sameKey?.isProven(by: probe) ?? false
-          if !isSame { source.answer = nil }
+          if !isSame {
+            source.answer = nil
+            source.mayBeAnotherKey = true
+          }
           let again = try await askForPIN(probe, info, source)
           return try withDevice(session, usesProtocol: true) { try body($0, again) }
         }
@@ -203,12 +207,16 @@ extension SecurityKey {
     while true {
       let request = PINRequest(
         keyName: endpoint.name, triesLeft: tries?.triesLeft, minimumLength: minimum,
-        lastWasWrong: source.lastWasWrong && source.repetitions == 0, lastWasRepeated: source.repetitions > 0)
+        lastWasWrong: source.lastWasWrong && source.repetitions == 0, lastWasRepeated: source.repetitions > 0,
+        mayBeAnotherKey: source.mayBeAnotherKey || (wasLaidOnAgain && provenHere.isEmpty))
       let pin = try await CheckedPIN.ask(provider, request)
       guard !cancelSwitch.isPulled else { throw SecurityKeyError.transport(.cancelled) }
       guard refusedPINs.contains(pin, by: mark(info)) else {
         source.repetitions = 0
         source.answer = pin
+        // From here on it is the PIN of the key that lies there.
+        source.mayBeAnotherKey = false
+        wasLaidOnAgain = false
         return pin
       }
       // A person may have mistyped; a program gives the same answer for ever.

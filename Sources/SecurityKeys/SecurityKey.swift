@@ -42,6 +42,8 @@ public actor SecurityKey {
   var listManners = ListManners()
   /// Credentials that have answered since the key was opened.
   var provenHere: Set<CredentialDescriptor> = []
+  /// The key was lifted and laid on again since a PIN was last given; what lies there now may be another one.
+  var wasLaidOnAgain = false
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -100,7 +102,10 @@ public actor SecurityKey {
 
   func connect() throws(SecurityKeyError) -> Session {
     // A card may have been lifted since the last act, and another one laid on.
-    if let link, !link.isStillThere { disconnect() }
+    if let link, !link.isStillThere {
+      disconnect()
+      wasLaidOnAgain = true
+    }
     if let link, let known {
       guard isStale else { return Session(link: link, facts: known) }
       // libfido2's view is as old as ours.

@@ -34,6 +34,8 @@ enum Hardening {
       Console.note("FIDO_DEBUG is set and was ignored: it prints what goes to and from the key.")
     }
     umask(0o077)
+    // A PIN or passphrase that waits in one is for nobody whom this program starts.
+    for descriptor in givenDescriptors where descriptor > 2 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
   }
 
   /// The descriptors that whoever started this program gave it: those that were open before it opened any of its own. A

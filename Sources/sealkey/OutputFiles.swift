@@ -8,14 +8,19 @@ import SealCeremonies
 
 /// The files that a run is to write, looked at before anybody is asked for anything: a touch cannot be made again.
 enum OutputFiles {
-  private static let outputs = ["out", "into", "lock", "sheet", "handshake", "page"]
+  private static func outputs(_ verb: String) -> [String] {
+    let more = ["request": ["pending"], "demo": ["capsule"]]
+    return ["out", "into", "lock", "sheet", "handshake", "page"] + (more[verb] ?? [])
+  }
   /// What is read or made beside them. `--into` may be the capsule that was read: it holds all of it.
   private static let others = ["identity", "device", "friend", "pending", "capsule"]
 
   /// - Parameter mayHoldIt: a file that is there may be the result already: the command looks itself, with
   ///   ``checkNew(_:except:)``.
   /// - Throws: ``FileError``; ``UsageError`` when one file is named twice.
-  static func check(_ options: ParsedOptions, store: LocalStore, mayHoldIt: Bool = false) throws {
+  static func check(_ verb: String, _ options: ParsedOptions, store: LocalStore, mayHoldIt: Bool = false) throws {
+    let outputs = outputs(verb)
+    let others = others.filter { !outputs.contains($0) }
     var taken: [(option: String, path: String)] = others.compactMap { name in options[name].map { (name, $0) } }
     for name in outputs {
       guard let path = options[name] else { continue }
@@ -39,12 +44,14 @@ enum OutputFiles {
   /// Nothing is there that would be replaced.
   /// - Parameter held: options whose files hold the result already.
   static func checkNew(_ options: ParsedOptions, except held: Set<String> = []) throws {
-    for name in outputs where !held.contains(name) { try checkNew(name, options) }
+    for name in outputs("") where !held.contains(name) { try checkNew(name, options) }
   }
 
   private static func checkNew(_ name: String, _ options: ParsedOptions) throws {
     // What has not been published yet may be nowhere else. The capsule that was read is in what replaces it.
-    guard let path = options[name], access(path, F_OK) == 0, !options.has("replace"),
+    // A link that leads nowhere is there all the same.
+    var status = stat()
+    guard let path = options[name], lstat(path, &status) == 0, !options.has("replace"),
       !(name == "into" && isCapsuleThatIsRead(path, options))
     else { return }
     throw OutputTaken.exists(path)

@@ -92,7 +92,7 @@ extension Invocation {
   func actor(in capsule: Capsule) throws -> (holder: DirectoryRecord, device: String, isSimulated: Bool) {
     let people = try store.people()
     var named: (record: DirectoryRecord, isSimulated: Bool)?
-    if let file = options["identity"] { named = try record(file) }
+    if let file = options["identity"] { named = try identity(file) }
     let names = options["device"].map { [$0] } ?? store.deviceNames
     var found: [(DirectoryRecord, String, Bool)] = []
     for name in names {

@@ -198,8 +198,22 @@ struct CardCeremonyTests {
     _ = try await bench.session.makeCredential(Bench.registration())
     _ = try await bench.session.makeCredential(Bench.registration())
     #expect(bench.pinQuestions == 3)
+    // Whoever remembers a PIN is told that it may be another key's.
+    #expect(bench.asked.withLock { $0.map(\.mayBeAnotherKey) } == [false, false, true])
     await bench.key.close()
     await attention.value
+  }
+
+  @Test("a key that says of itself what changes with each call is the same key")
+  func identity() throws {
+    let info = ModelProfile.virtual.info
+    var other = info
+    other.encIdentifier = Random.bytes(32)
+    other.remainingDiscoverableCredentials = 7
+    other.uvCountSinceLastPinEntry = 3
+    #expect(other.identity == info.identity)
+    other.options["alwaysUv"] = true
+    #expect(other.identity != info.identity)
   }
 
   @Test("another key laid on instead is told from the one before, and sees no PIN")

@@ -43,17 +43,25 @@ extension KnownPeople {
     let known = records[hash]
     let wasDeleted = known.map { $0.tier == Tier.deleted.rawValue } ?? false
     if record.tier == Tier.deleted.rawValue {
-      if wasDeleted { return .unchanged }
       if let proof = record.tombstone {
         let key = pins[hash]?.publicKey ?? known?.publicKey ?? record.publicKey
         guard proof.verify(rootHash: hash, publicKey: key).isGood else { throw .badDeleteMarker(name: name) }
+      } else if known == nil, pins[hash] == nil,
+        (try? VerifiedIdentity(record: record)).map({ $0.devices.isEmpty && $0.revokedDevices.isEmpty }) ?? true
+      {
+        // Nobody signed any of it: it would keep the genuine record out for good.
+        throw .unprovenIdentityRecord(name: name)
       }
-      // Endorsements stay, so that old entries of records still verify; those that were revoked do not come back.
+      if wasDeleted {
+        // The genuine marker may come after somebody's bare word.
+        guard known?.tombstone == nil, let proof = record.tombstone else { return .unchanged }
+        records[hash]?.tombstone = proof
+        return .changed
+      }
+      // Endorsements stay, so that old entries of records still verify, and so do revocations: what ended before does not
+      // come back.
       var dead = known ?? record
-      let revoked = (try? AuthoritySet(record: dead))?.revoked ?? []
-      dead.deviceEndorsements.removeAll { revoked.contains($0.devicePublicKey) }
-      dead.backups.removeAll { revoked.contains($0.publicKey) }
-      dead.revocations = []
+      dead.revocations += record.revocations.filter { !dead.revocations.contains($0) }
       // What a revoked backup had endorsed falls with it.
       dead.deviceEndorsements = (try? dead.provenPart())?.record.deviceEndorsements ?? dead.deviceEndorsements
       dead.tier = Tier.deleted.rawValue
@@ -129,7 +137,16 @@ extension KnownPeople {
   public mutating func take(_ part: Part) throws(StoreError) -> (rootHash: String, result: Imported) {
     for record in records.values.sorted(by: { $0.rootHash < $1.rootHash }) {
       guard let changed = Self.adding(part, to: record) else { continue }
-      if record.tier == Tier.deleted.rawValue { return (record.rootHash, .unchanged) }
+      if record.tier == Tier.deleted.rawValue {
+        // Nothing is added to somebody who is gone but what else ended.
+        switch part {
+        case .deleteMarker: break
+        case .revocation(let revocation) where !record.revocations.contains(revocation):
+          records[record.rootHash]?.revocations.append(revocation)
+          return (record.rootHash, .changed)
+        default: return (record.rootHash, .unchanged)
+        }
+      }
       return (record.rootHash, try take(changed, isProven: true))
     }
     throw .signerUnknown(what: part.name)
@@ -146,7 +163,6 @@ extension KnownPeople {
       guard proof.verify(rootHash: record.rootHash, publicKey: record.publicKey).isGood else { return nil }
       with.tier = Tier.deleted.rawValue
       with.tombstone = proof
-      with.revocations = []
       return with
     }
     // Only what is new is looked at, beside the backups that may have signed it.

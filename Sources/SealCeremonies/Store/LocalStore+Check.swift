@@ -25,7 +25,7 @@ extension LocalStore {
           .bad, "fileNameNotUTF8", "\(folder)/\(name)",
           "The name is not valid UTF-8, so this is no file of the store and is not read: rename it or move it away.")
       }
-      for name in Self.names(in: folder) where AbandonedFile.isAbandoned(name, in: folder) {
+      for name in Self.names(in: folder) where isOurs(name, in: folder) && AbandonedFile.isAbandoned(name, in: folder) {
         report.add(
           .note, "leftover", name,
           "A program was stopped while it wrote this; it counts for nothing and will be removed.")

@@ -70,15 +70,26 @@ public struct LocalStore: Sendable {
     try Self.makeFolder(path)
     let lock = try await StoreLock.acquire(path, patience: patience)
     defer { lock.release() }
-    for folder in [path, estatesPath, devicesPath] { Self.sweep(folder) }
+    for folder in [path, estatesPath, devicesPath] { sweep(folder) }
     return try await body()
   }
 
   /// Names of what lies in a folder; none when there is no such folder.
   static func names(in folder: String) -> [String] { FolderNames(of: folder).names }
 
-  private static func sweep(_ folder: String) {
-    for name in names(in: folder) { AbandonedFile.remove(name, in: folder) }
+  private func sweep(_ folder: String) {
+    for name in Self.names(in: folder) where isOurs(name, in: folder) { AbandonedFile.remove(name, in: folder) }
+  }
+
+  /// Whether a temporary file's name says that it was to become a file of the store. The data directory may be one in
+  /// which somebody keeps other things.
+  func isOurs(_ name: String, in folder: String) -> Bool {
+    guard let target = AbandonedFile.parse(name)?.target else { return false }
+    switch folder {
+    case estatesPath: return target.hasSuffix(".jsonl")
+    case devicesPath: return target.hasSuffix(".device")
+    default: return ["directory.json", "known-keys.json"].contains(target)
+    }
   }
 }
 

@@ -25,7 +25,8 @@ public struct DirectoryRecord: SealShape, Hashable {
   public var deviceEndorsements: [DeviceEndorsement]
   /// The backups.
   public var backups: [BackupCredential]
-  /// What was revoked, devices and backups; in a record of tier `deleted`, the delete marker's proof stands here.
+  /// What was revoked, devices and backups. In a record of tier `deleted` the delete marker's proof stands in their place,
+  /// and they are in a member of our own: a device that was revoked stays so.
   public var revocations: [DeviceRevocation]
   /// The proof of a record of tier `deleted`.
   public var tombstone: TombstoneProof?
@@ -68,8 +69,13 @@ public struct DirectoryRecord: SealShape, Hashable {
     deviceEndorsements = try Self.bytesOfList(m, "deviceEndorsements")
     backups = try Self.bytesOfList(m, "backupEndorsements")
     if tier == Tier.deleted.rawValue {
-      revocations = []
-      tombstone = try Self.proof(m, "revocations")
+      // A live record that was flipped still has its list there.
+      if Self.isList(m, "revocations") {
+        revocations = try Self.bytesOfList(m, "revocations")
+      } else {
+        tombstone = try Self.proof(m, "revocations")
+        revocations = try Self.bytesOfList(m, "revocationsBefore")
+      }
     } else {
       revocations = try Self.bytesOfList(m, "revocations")
     }
@@ -80,6 +86,11 @@ public struct DirectoryRecord: SealShape, Hashable {
     if value.array != nil { return try m.list(name) }
     let bytes = try m.base64(name)
     return bytes.isEmpty ? [] : try parseList(bytes)
+  }
+
+  private static func isList(_ m: MemberReader, _ name: String) -> Bool {
+    guard let value = m.optional(name) else { return false }
+    return value.array != nil || (try? m.base64(name))?.first { $0 > 0x20 } == UInt8(ascii: "[")
   }
 
   private static func proof(_ m: MemberReader, _ name: String) throws(FormatError) -> TombstoneProof? {
@@ -98,6 +109,8 @@ public struct DirectoryRecord: SealShape, Hashable {
       ("displayName", .string(displayName)), ("credentialID", credentialID.map { .base64($0) }),
       ("deviceEndorsements", list(deviceEndorsements)), ("backupEndorsements", list(backups)),
       ("revocations", tombstone.map { .base64($0.encoded(.compact)) } ?? list(revocations)),
+      // Where Seal has the proof only; its decoders pass over this.
+      ("revocationsBefore", tombstone == nil ? nil : list(revocations)),
       ("simulated", isSimulated ? .bool(true) : nil),
     ])
   }

@@ -43,7 +43,9 @@ public enum Readiness {
     if info.insistsInVain { return "it always wants a PIN and has none (sealkey pin set)" }
     guard info.option("clientPin") == true else { return nil }
     switch triesLeft {
-    case 0?: return "its PIN is blocked"
+    case 0?:
+      return info.isAlwaysVerifying
+        ? "its PIN is blocked" : "its PIN is blocked; what needs no PIN still works with a touch alone (--no-uv)"
     case let left? where left <= 3 && !lastTries: return "few PIN tries are left, and sealkey stops there"
     default: break
     }

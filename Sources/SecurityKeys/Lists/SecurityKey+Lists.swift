@@ -84,7 +84,10 @@ extension SecurityKey {
       let mustAsk = ceremony.plan == .pin && !info.isAlwaysVerifying && !provenHere.contains(ids[place])
       do {
         if !mustAsk { return try await ask([ids[place]]) }
-        if try search([[ids[place]]], request.rpID, session, info) != nil { return try await ask([ids[place]]) }
+        if let found = try search([[ids[place]]], request.rpID, session, info) {
+          provenHere.insert(found)
+          return try await ask([found])
+        }
         throw SecurityKeyError.notOnThisKey
       } catch SecurityKeyError.notOnThisKey {
         hints.remember(nil, of: request.rpID, on: mark(session.facts))
@@ -142,6 +145,7 @@ extension SecurityKey {
       return try await ask(ids)
     }
     guard let found else { throw SecurityKeyError.notOnThisKey }
+    provenHere.insert(found)
     if isDoubted { listManners.areBad = true }
     return try await ask([found])
   }

@@ -11,6 +11,8 @@ extension SecurityKey {
   func tapping<R>(_ session: Session, _ attempt: () throws -> R) throws -> R {
     do { return try attempt() } catch let error as SecurityKeyError where session.link.wantsNewTap(after: error) {
       try session.link.renew()
+      provenHere = []
+      wasLaidOnAgain = true
       return try attempt()
     }
   }
@@ -19,6 +21,8 @@ extension SecurityKey {
   func freshTap(_ session: Session) throws(SecurityKeyError) {
     guard let card = session.link.card, card.needsTapForEach, (card.card?.ceremonies ?? 0) > 0 else { return }
     try session.link.renew()
+    provenHere = []
+    wasLaidOnAgain = true
   }
 }
 

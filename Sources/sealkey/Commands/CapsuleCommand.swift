@@ -129,7 +129,7 @@ extension Invocation {
   func capsuleContext(_ capsule: Capsule) throws -> CapsuleContext {
     var context = CapsuleContext(now: now, isStrict: options.has("strict"))
     for file in options.values["identity"] ?? [] {
-      let (record, _) = try record(file)
+      let (record, _) = try identity(file)
       context.directory[record.rootHash] = record
       context.pins[record.rootHash] = record.publicKey
     }

@@ -31,9 +31,13 @@ extension Command {
     case "revoke":
       let (record, simulated) = try invocation.person("identity")
       let label = try invocation.required("label")
-      let found = record.backups.filter { $0.label == label || Hex.encode($0.publicKey) == label }
+      let named = record.backups.filter { $0.label == label || Hex.encode($0.publicKey) == label }
+      // A spare that is revoked already does not stand in the way of a later one of the same name.
+      let gone = (try? AuthoritySet(record: record))?.revoked ?? []
+      let live = named.filter { !gone.contains($0.publicKey) }
+      let found = live.isEmpty ? named : live
       guard let backup = found.first else { throw CeremonyError.nothingToRevoke }
-      guard found.count == 1 else { throw StoreError.ambiguousName(label) }
+      guard found.count == 1 || live.isEmpty else { throw AmbiguousSpare(label: label) }
       return try await CareVerb.revoke(
         backup.publicKey, "the backup '\(backup.label)'", record, simulated, invocation)
     default: throw UsageError.badValue(option: "backup", value: word, wanted: "add or revoke")
@@ -85,7 +89,6 @@ extension Command {
     var dead = record
     dead.tier = Tier.deleted.rawValue
     dead.tombstone = marker
-    dead.revocations = []
     dead.isSimulated = dead.isSimulated || simulated || signed.evidence.isSimulated
     let known = dead
     let outcome = try invocation.deliver(
@@ -104,6 +107,17 @@ extension Command {
     if invocation.losses.isEmpty { await invocation.keep { _ = try $0.take(known) } }
     return outcome
   }
+}
+
+/// Several spares that are not revoked go by one name.
+struct AmbiguousSpare: NamedError {
+  let label: String
+  var name: String { "ambiguousName" }
+  var message: String { "More than one spare key is called '\(label)'." }
+  var next: String {
+    "Give the whole public key of the right one in place of the name: sealkey directory list --json has it (spares, publicKeyHex)."
+  }
+  var kind: FaultKind { .refused }
 }
 
 /// The care of an identity.

@@ -36,7 +36,7 @@ enum DemoCapsule {
     for person in people + [emma] { await person.unplug() }
 
     let bytes = estate.capsule.encoded()
-    try AtomicFile.write(bytes, to: path)
+    try invocation.write(bytes, to: path)
     // What counts is the file: it is read again, as anybody else would.
     let read = try invocation.capsule(path)
     let context = CapsuleContext(

@@ -42,7 +42,7 @@ extension Command {
     }
     let exclude = word == "register" ? invocation.knownPeople().credentialIDs : []
     let options = try request.options(excludeList: exclude)
-    try AtomicFile.write(request.encoded(), to: path, mode: 0o600)
+    try AtomicFile.write(request.encoded(), to: path, mode: 0o600, replacing: invocation.options.has("replace"))
     invocation.say(
       "Wrote \(path): keep it until the answer is here, then: sealkey import ANSWER --pending \(path)".printable)
     let text = JSONWriter.write(options, .readable)
@@ -140,7 +140,6 @@ private enum PasskeyVerb {
       artefact = Artefact(.deleteMarker, marker, isSimulated: signed.evidence.isSimulated, evidence: evidence)
       known.tier = Tier.deleted.rawValue
       known.tombstone = marker
-      known.revocations = []
     default: artefact = signed.artefact(for: record, isSimulated: false)
     }
     let changed = known

@@ -141,7 +141,10 @@ extension Command {
     examples: ["sealkey unlock emma.json", "sealkey unlock emma-lock.json"]
   ) { invocation in
     let path = try invocation.operand("The identity record or the lock file")
-    let (record, simulated) = try invocation.sponsoredRecord(path)
+    let (given, simulated) = try invocation.sponsoredRecord(path)
+    // What is known here to have ended is over, whatever the file says.
+    let record = given.knowing(invocation.knownPeople().records[given.rootHash])
+    guard record.tier != Tier.deleted.rawValue else { throw StoreError.identityDeleted(name: record.displayName) }
     let passphraseDescriptor = try invocation.descriptor("passphrase-fd")
     let isProtected = invocation.options.has("protect") || passphraseDescriptor != nil
     if isProtected, !invocation.options.has("store") { throw UsageError.missingOption("store") }
@@ -162,7 +165,10 @@ extension Command {
       let whole = opened.match == .whole
       let form = opened.saltForm
       var lines = [
-        "This key opens the identity of \(record.displayName). Both public halves are those that its root endorsed."
+        "This key opens the identity of \(record.displayName). "
+          + (whole
+            ? "Both public halves are those that its root endorsed."
+            : "The public halves that could be compared are those that its root endorsed.")
       ]
       lines += ["The identity on it, as the sheet shows it:"] + HandOverSheet.grouped(record.rootHash)
       if !whole {

@@ -42,6 +42,7 @@ enum PINEntry {
       let tries = left.map { ": \($0)" } ?? ""
       var complaint: String?
       if request.lastWasWrong { complaint = "That PIN was wrong\(tries)." }
+      if request.mayBeAnotherKey { complaint = "The key was laid on again, so its PIN is asked for once more." }
       if request.lastWasRepeated { complaint = "The key has refused that PIN already, so it was not sent\(tries)." }
       return try again(request, way, complaint) { wrong in
         switch way {
@@ -143,7 +144,8 @@ actor RememberedPIN {
   init(_ provider: @escaping PINProvider) { self.provider = provider }
 
   func ask(_ request: PINRequest) async throws -> SecretBytes {
-    if let box, !request.lastWasWrong, !request.lastWasRepeated { return box.pin.clone() }
+    // A PIN is for one key: what was lifted off and what lies there now may be two.
+    if let box, !request.lastWasWrong, !request.lastWasRepeated, !request.mayBeAnotherKey { return box.pin.clone() }
     let asked = Box(try await provider(request))
     box = asked
     return asked.pin.clone()
