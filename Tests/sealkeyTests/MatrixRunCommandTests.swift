@@ -107,6 +107,36 @@ import WebAuthnCore
     #expect(check.code == 1 && check.error == "sheetRowNotMeasured", "\(check.json)")
   }
 
+  @Test("a sheet is filled where it is: unchanged it is not written, and a link and its permissions stay")
+  func inPlace() throws {
+    let sheet = "\(folder)/sheet.md"
+    let text = """
+      | # | Key model | Firmware | PIN set? | NFC/USB | Register: result | Register: alg / crv / xLen / yLen | Sign-in: result | Friend tap: result | verify line seen | Notes |
+      |---|---|---|---|---|---|---|---|---|---|---|
+
+      | Model | PRF at register | PRF at endorse | Sign-in on a second iPhone unlocks | Notes |
+      |---|---|---|---|---|
+
+      """
+    try Sealkey.put(text, sheet)
+    _ = try Program.run("sh", ["-c", "cd '\(folder)' && mkdir runs && chmod 664 sheet.md && ln -s sheet.md link.md"])
+    func state() throws -> String {
+      try Program.run("sh", ["-c", "cd '\(folder)' && stat -c '%a %i' sheet.md && stat -c %F link.md"]).out
+    }
+    let before = try state()
+    #expect(before.hasPrefix("664 ") && before.hasSuffix("symbolic link\n"))
+    let fill = try Sealkey.run(["matrix", "fill", "\(folder)/link.md", "--runs", "\(folder)/runs"])
+    #expect(fill.code == 0, "\(fill.err)")
+    #expect(try state() == before)
+  }
+
+  @Test("a key is called what the tester calls it")
+  func model() throws {
+    let run = try Sealkey.run(arguments("ada") + ["--model", "My Key 5"])
+    #expect(run.code == 0 && run.json["model"]?.string == "My Key 5", "\(run.err)")
+    #expect(run.json["file"]?.string?.contains("/my_key_5-") == true)
+  }
+
   @Test("the words that a person meets first name what to type")
   func whatToType() throws {
     let atlas = try Program.run(Program.sealkey, ["matrix", "atlas", "--out", "\(folder)/atlas.md"])
