@@ -88,7 +88,8 @@ import WebAuthnCore
       at: 1_800_000_000)
     let same = try change(silent, .endorse) { $0.attempts[1] = $0.attempts[0] }
     #expect(failures(same) == [])
-    #expect(Evaluation(same).finding(.endorse)?.cell == "✅")
+    let finding = try #require(Evaluation(same).finding(.endorse))
+    #expect(finding.cell == "✅" && finding.notes == ["answerRepeated"])
   }
 
   @Test("a credential of another model, and an answer that contradicts what the key said of its PIN")

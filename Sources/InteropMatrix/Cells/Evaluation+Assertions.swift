@@ -42,7 +42,8 @@ extension Evaluation {
     guard signatures.insert(signature).inserted else {
       // Without a counter, and with signatures made as RFC 6979 says, two true answers are the same: it counts once.
       guard authData.count < 37 || Self.counter(authData) > 0 else {
-        return Outcome(reason: "the same answer once more, which shows nothing new", isNotDone: true)
+        return Outcome(
+          reason: "the same answer once more, which shows nothing new", notes: ["answerRepeated"], isNotDone: true)
       }
       return .failed("answerRepeated", telemetry: line)
     }
