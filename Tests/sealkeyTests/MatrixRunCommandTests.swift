@@ -2,6 +2,7 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+import InteropMatrix
 import TestSupport
 import Testing
 import WebAuthnCore
@@ -128,6 +129,36 @@ import WebAuthnCore
     let fill = try Sealkey.run(["matrix", "fill", "\(folder)/link.md", "--runs", "\(folder)/runs"])
     #expect(fill.code == 0, "\(fill.err)")
     #expect(try state() == before)
+  }
+
+  @Test("metadata whose time is over is refused, and a decoded payload vouches for nothing")
+  func metadata() throws {
+    let file = try #require(try Sealkey.run(arguments("ada")).json["file"]?.string)
+    func verify(_ day: String, _ rest: [String] = []) throws -> Sealkey.Run {
+      try Sealkey.put("{\"no\":1,\"nextUpdate\":\"\(day)\",\"entries\":[]}", "\(folder)/payload.json")
+      return try Sealkey.run(["matrix", "verify", file, "--metadata", "\(folder)/payload.json"] + rest)
+    }
+    #expect(try verify("2020-01-01").error == "metadataExpired")
+    for run in [try verify("2020-01-01", ["--expired-ok"]), try verify("2099-01-01")] {
+      let checks = run.json["records"]?.array?.first?["checks"]?.array ?? []
+      let warnings = checks.filter { $0["outcome"]?.string == "warning" }.map { $0["name"]?.string }
+      #expect(run.code == 0 && warnings == ["metadataUnsigned", "modelNotInMetadata"])
+    }
+  }
+
+  @Test("a record that verify does not call good is not filled in")
+  func notGood() throws {
+    let file = try #require(try Sealkey.run(arguments("ada")).json["file"]?.string)
+    var record = try RunRecord(parsing: Array(try Sealkey.text(file).utf8))
+    record.steps.removeAll { $0.step == .cancel }
+    _ = try Program.run("mkdir", ["\(folder)/runs"])
+    try Sealkey.put(String(decoding: record.encoded(), as: UTF8.self), "\(folder)/runs/a.json")
+    try Sealkey.put("| # |\n", "\(folder)/sheet.md")
+    for word in ["fill", "check"] {
+      let refused = try Sealkey.run(["matrix", word, "\(folder)/sheet.md", "--runs", "\(folder)/runs"])
+      #expect(refused.error == "stepsMissing", "\(word)")
+    }
+    #expect(try Sealkey.text("\(folder)/sheet.md") == "| # |\n")
   }
 
   @Test("a key is called what the tester calls it")
