@@ -133,7 +133,7 @@ _sealkey_options() {
     "settings min-pin-length") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --replace --last-tries --virtual-touch --data-dir --yes --help" ;;
     "settings require-pin-change") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --replace --last-tries --virtual-touch --data-dir --yes --help" ;;
     "settings "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --replace --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "matrix run") echo "--tester --repeat --also --serial --finish --runs --practice --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --replace --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "matrix run") echo "--tester --repeat --also --model --serial --finish --runs --practice --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --replace --last-tries --virtual-touch --data-dir --yes --help" ;;
     "matrix second-host") echo "--runs --practice --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --replace --last-tries --virtual-touch --data-dir --yes --help" ;;
     "matrix verify") echo "--runs --practice --metadata --root --expired-ok --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --replace --last-tries --virtual-touch --data-dir --yes --help" ;;
     "matrix fill") echo "--runs --practice --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --replace --last-tries --virtual-touch --data-dir --yes --help" ;;
@@ -237,6 +237,7 @@ _sealkey_value() {
     "matrix --tester") echo "" ;;
     "matrix --repeat") echo "" ;;
     "matrix --also") echo "=nfc" ;;
+    "matrix --model") echo "models" ;;
     "matrix --serial") echo "" ;;
     "matrix --runs") echo "dirs" ;;
     "matrix --practice") echo "dirs" ;;

@@ -318,6 +318,7 @@ complete -c sealkey -n '__sealkey_at 3 matrix diff' -F
 complete -c sealkey -n '__sealkey_in matrix run' -l tester -x -d 'who runs it'
 complete -c sealkey -n '__sealkey_in matrix run' -l repeat -x -d 'how often each step is tried, 1 to 20'
 complete -c sealkey -n '__sealkey_in matrix run' -l also -x -a 'nfc' -d 'the same once more over NFC'
+complete -c sealkey -n '__sealkey_in matrix run' -l model -x -a '(__sealkey_list models)' -d 'what the key is called, where the computer does not tell'
 complete -c sealkey -n '__sealkey_in matrix run' -l serial -x -d 'write this serial number into the record'
 complete -c sealkey -n '__sealkey_in matrix run' -l finish -d 'end a run that was begun, without its other steps'
 complete -c sealkey -n '__sealkey_in matrix' -l runs -x -a '(__fish_complete_directories)' -d 'the records of real keys (matrix/runs)'

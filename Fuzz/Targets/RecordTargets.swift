@@ -27,10 +27,15 @@ extension FuzzTarget {
         again("sheet") { () throws(SheetError) in try second.filled(with: [run]) } == filled,
         "a sheet that is filled in stays as it is")
     },
-    FuzzTarget("metadata", ["InteropMatrix/Atlas/PublishedModel.swift"], limit: 16384, seeds: { $0.metadata }) {
+    FuzzTarget(
+      "metadata", ["InteropMatrix/Atlas/PublishedModel.swift", "InteropMatrix/Atlas/MakersWord.swift"], limit: 16384,
+      seeds: { $0.metadata }
+    ) {
       input in
-      _ = attempt { () throws(AtlasError) in
-        try PublishedModel.roots(payload: input, aaguid: [UInt8](repeating: 0x61, count: 16))
+      if let run = SeedStock.run {
+        _ = attempt { () throws(AtlasError) in
+          try MakersWord(of: run.record, payload: input, isSigned: false, at: nil)
+        }
       }
       guard let read = attempt({ () throws(AtlasError) in try PublishedModel.all(payload: input) }) else { return }
       must(read.models.allSatisfy { $0.aaguid.count == 16 }, "a model has an AAGUID")

@@ -18,30 +18,7 @@ struct U2F {
     if try known(excludeList, rpIdHash) != nil { throw .alreadyRegistered }
     let response = try untilTouched(CommandAPDU(ins: 0x01, data: clientDataHash + rpIdHash, le: 65536))
     guard response.status == .success else { throw .badAnswer("U2F status \(response.status)") }
-    let data = response.data
-    // 05, public key (65), handle length, handle, certificate, signature.
-    guard data.count > 67, data[0] == 0x05, data[1] == 0x04 else { throw .badAnswer("U2F registration") }
-    let point = Array(data[2..<66])
-    let handleEnd = 67 + Int(data[66])
-    guard data[66] > 0, let (item, certificate) = DERItem.first(of: data, from: handleEnd),
-      item.isUniversal(16)
-    else {
-      throw .badAnswer("U2F registration")
-    }
-    let handle = Array(data[67..<handleEnd])
-    let key: P256.Signing.PublicKey
-    do { key = try P256.Signing.PublicKey(rawRepresentation: point) } catch { throw .badAnswer("U2F public key") }
-    let authData =
-      rpIdHash + [0x41, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 16)
-      + [UInt8(handle.count >> 8), UInt8(handle.count & 0xFF)] + handle
-      + CBORValue.encode(CredentialPublicKey.cose(es256: key))
-    let statement = CBORValue.encode(
-      .textMap([
-        ("sig", .bytes(Array(data[certificate.upperBound...]))), ("x5c", .array([.bytes(Array(data[certificate]))])),
-      ]))
-    return (
-      handle, AttestationObject.build(format: "fido-u2f", statement: statement, authenticatorData: authData)
-    )
+    return try U2FAnswer.registration(response.data, rpIdHash: rpIdHash)
   }
 
   /// U2F_AUTHENTICATE with the first credential of the list that the key knows. The last that is left is asked for
@@ -61,9 +38,8 @@ struct U2F {
       do { response = try untilTouched(request) } catch .transport(.hid) { continue }
       // A key may have said yes to a handle that is not its own (QUIRKS Q58): that is no proof, so the search goes on.
       guard response.status == .success else { continue }
-      let data = response.data
-      guard data.count > 5 else { throw .badAnswer("U2F assertion") }
-      return (id, rpIdHash + [data[0] & 0x01] + data[1..<5], Array(data[5...]))
+      let answer = try U2FAnswer.assertion(response.data, rpIdHash: rpIdHash)
+      return (id, answer.authenticatorData, answer.signature)
     }
     if !ids.isEmpty { try link.checkStep() }
     throw .notOnThisKey

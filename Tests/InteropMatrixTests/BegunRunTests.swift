@@ -138,6 +138,58 @@ import VirtualAuthenticator
     #expect(RunRecord.verify(record.encoded()).isGood)
   }
 
+  @Test("a PIN that was set meanwhile: the run is left, a new one is begun, and ending the old one is refused")
+  func pinSetMeanwhile() async throws {
+    let temporary = try TemporaryFolder()
+    let folder = RunFolder(temporary.path)
+    let bench = try await MatrixBench(hasPIN: false)
+    try await stop(bench, before: .friend, in: folder)
+    let key = SecurityKey(bench.place.endpoint)
+    try await key.setPIN(SecretBytes(MatrixBench.pin))
+    await key.close()
+    let told = Locked<[String]>([])
+    await #expect(throws: MatrixRunError.keyStateChanged) {
+      _ = try await goOn(bench, folder, told) { $0.finishesNow = true }
+    }
+    let record = try await goOn(bench, folder, told)
+    #expect(told.withLock { $0 } == ["left"])
+    #expect(record.cells.sheet[2] == "yes" && record.cells.further[6] == "✅ as before")
+    #expect(MatrixBench.end(record) == MatrixBench.end(try await MatrixBench().run()))
+    #expect(folder.begun(bench.place.description).runs.map(\.record.steps.count) == [2])
+  }
+
+  @Test("of a run without a step only its place is kept: the key is looked at anew")
+  func withoutAStep() async throws {
+    let temporary = try TemporaryFolder()
+    let folder = RunFolder(temporary.path)
+    let bench = try await MatrixBench(hasPIN: false)
+    try await stop(bench, before: .register, in: folder) { $0.tester = "Ada" }
+    let begun = try #require(folder.begun(bench.place.description).runs.first?.record)
+    let key = SecurityKey(bench.place.endpoint)
+    try await key.setPIN(SecretBytes(MatrixBench.pin))
+    await key.close()
+    let record = try await goOn(bench, folder)
+    #expect(record.nonce == begun.nonce && record.tester == "Ada" && record.cells.sheet[2] == "yes")
+    #expect(RunRecord.verify(record.encoded()).isGood && folder.begun(bench.place.description).runs.isEmpty)
+  }
+
+  @Test("what a key is called: a reader does not tell, its run over USB and the tester do")
+  func names() {
+    let aaguid = [UInt8](repeating: 0xAB, count: 16)
+    let card = RunRecord.KeyDescription(name: "ACS ACR1252", transport: "pcsc")
+    let hid = RunRecord.KeyDescription(name: "Maker Key 5", transport: "hidraw")
+    var options = MatrixRunner.Options()
+    func name(_ key: RunRecord.KeyDescription, _ aaguid: [UInt8]?) -> String {
+      MatrixRunner.keyName(key, aaguid, options)
+    }
+    #expect(name(hid, aaguid) == "Maker Key 5")
+    #expect(name(card, aaguid) == "AAGUID abababababababababababababababab" && name(card, nil) == "U2F card")
+    options.sameModel = (aaguid, "Maker Key 5")
+    #expect(name(card, aaguid) == "Maker Key 5" && name(card, [1]) == "AAGUID 01" && name(card, nil) == "U2F card")
+    options.model = "Maker Key 5C NFC"
+    #expect(name(card, aaguid) == "Maker Key 5C NFC" && name(hid, aaguid) == "Maker Key 5C NFC")
+  }
+
   @Test("a late touch is asked for once more, and leaves no mark")
   func lateTouch() async throws {
     let bench = try await MatrixBench()

@@ -42,6 +42,8 @@ struct MadeRun {
     var name = "Maker Key 5"
     var options: [String: Bool] = ["rk": true, "up": true, "clientPin": true]
     var startedAt: Int64 = 1_800_000_000
+    /// In the registration; nil for that of getInfo.
+    var aaguid: [UInt8]?
   }
 
   static func record(_ change: (inout Answers) -> Void = { _ in }) throws -> RunRecord {
@@ -78,7 +80,7 @@ struct MadeRun {
     }
     let length = a.credentialID.count
     let authData =
-      a.rpIdHash + [a.registrationFlags] + counter(a.registrationCounter) + info.aaguid
+      a.rpIdHash + [a.registrationFlags] + counter(a.registrationCounter) + (a.aaguid ?? info.aaguid)
       + [UInt8(length >> 8), UInt8(length & 0xff)] + a.credentialID
       + a.cose(Array(raw.prefix(32)), Array(raw.suffix(32))) + a.registrationTail
     let made = try record.clientData(.register, attempt: 0, credentialID: nil)

@@ -29,7 +29,8 @@ import WebAuthnCore
     let found = try PublishedModel.all(payload: file.payload, at: Self.now)
     #expect(found.number == 9 && found.models.map(\.name) == ["Signed Key"])
     #expect(found.models[0].warnings == ["REVOKED (since 2026-01-02)", "UPDATE_AVAILABLE (for firmware 5)"])
-    #expect(try PublishedModel.warnings(payload: file.payload, aaguid: found.models[0].aaguid).count == 2)
+    let payload = try PublishedModel.Payload(file.payload)
+    #expect(payload.entries(aaguid: found.models[0].aaguid).flatMap(PublishedModel.warnings(of:)).count == 2)
     #expect(throws: AtlasError.expired("2027-02-01")) {
       try PublishedModel.all(payload: file.payload, at: 1_900_000_000)
     }

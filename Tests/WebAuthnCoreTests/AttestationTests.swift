@@ -105,7 +105,9 @@ import WebAuthnCore
       let object = try AttestationObject(
         parsing: AttestationObject.build(
           format: whole.format, statement: statement, authenticatorData: whole.authenticatorDataBytes))
-      #expect(names(object) == ["attestationMember(\(name))"])
+      // Without certificates it is taken for the credential's own signature.
+      let isSelf = whole.format == "packed" && name == "x5c"
+      #expect(names(object) == [isSelf ? "attestationSignatureDoesNotMatch" : "attestationMember(\(name))"])
     }
   }
 }

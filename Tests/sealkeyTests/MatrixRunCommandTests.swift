@@ -2,6 +2,7 @@
 // License, v. 2.0. If a copy of the MPL was not distributed with this
 // file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
+import InteropMatrix
 import TestSupport
 import Testing
 import WebAuthnCore
@@ -105,6 +106,66 @@ import WebAuthnCore
     #expect(try Sealkey.text(sheet) == text)
     let check = try Sealkey.run(["matrix", "check", sheet, "--runs", "\(folder)/runs"])
     #expect(check.code == 1 && check.error == "sheetRowNotMeasured", "\(check.json)")
+  }
+
+  @Test("a sheet is filled where it is: unchanged it is not written, and a link and its permissions stay")
+  func inPlace() throws {
+    let sheet = "\(folder)/sheet.md"
+    let text = """
+      | # | Key model | Firmware | PIN set? | NFC/USB | Register: result | Register: alg / crv / xLen / yLen | Sign-in: result | Friend tap: result | verify line seen | Notes |
+      |---|---|---|---|---|---|---|---|---|---|---|
+
+      | Model | PRF at register | PRF at endorse | Sign-in on a second iPhone unlocks | Notes |
+      |---|---|---|---|---|
+
+      """
+    try Sealkey.put(text, sheet)
+    _ = try Program.run("sh", ["-c", "cd '\(folder)' && mkdir runs && chmod 664 sheet.md && ln -s sheet.md link.md"])
+    func state() throws -> String {
+      try Program.run("sh", ["-c", "cd '\(folder)' && stat -c '%a %i' sheet.md && stat -c %F link.md"]).out
+    }
+    let before = try state()
+    #expect(before.hasPrefix("664 ") && before.hasSuffix("symbolic link\n"))
+    let fill = try Sealkey.run(["matrix", "fill", "\(folder)/link.md", "--runs", "\(folder)/runs"])
+    #expect(fill.code == 0, "\(fill.err)")
+    #expect(try state() == before)
+  }
+
+  @Test("metadata whose time is over is refused, and a decoded payload vouches for nothing")
+  func metadata() throws {
+    let file = try #require(try Sealkey.run(arguments("ada")).json["file"]?.string)
+    func verify(_ day: String, _ rest: [String] = []) throws -> Sealkey.Run {
+      try Sealkey.put("{\"no\":1,\"nextUpdate\":\"\(day)\",\"entries\":[]}", "\(folder)/payload.json")
+      return try Sealkey.run(["matrix", "verify", file, "--metadata", "\(folder)/payload.json"] + rest)
+    }
+    #expect(try verify("2020-01-01").error == "metadataExpired")
+    for run in [try verify("2020-01-01", ["--expired-ok"]), try verify("2099-01-01")] {
+      let checks = run.json["records"]?.array?.first?["checks"]?.array ?? []
+      let warnings = checks.filter { $0["outcome"]?.string == "warning" }.map { $0["name"]?.string }
+      #expect(run.code == 0 && warnings == ["metadataUnsigned", "modelNotInMetadata"])
+    }
+  }
+
+  @Test("a record that verify does not call good is not filled in")
+  func notGood() throws {
+    let file = try #require(try Sealkey.run(arguments("ada")).json["file"]?.string)
+    var record = try RunRecord(parsing: Array(try Sealkey.text(file).utf8))
+    record.steps.removeAll { $0.step == .cancel }
+    _ = try Program.run("mkdir", ["\(folder)/runs"])
+    try Sealkey.put(String(decoding: record.encoded(), as: UTF8.self), "\(folder)/runs/a.json")
+    try Sealkey.put("| # |\n", "\(folder)/sheet.md")
+    for word in ["fill", "check"] {
+      let refused = try Sealkey.run(["matrix", word, "\(folder)/sheet.md", "--runs", "\(folder)/runs"])
+      #expect(refused.error == "stepsMissing", "\(word)")
+    }
+    #expect(try Sealkey.text("\(folder)/sheet.md") == "| # |\n")
+  }
+
+  @Test("a key is called what the tester calls it")
+  func model() throws {
+    let run = try Sealkey.run(arguments("ada") + ["--model", "My Key 5"])
+    #expect(run.code == 0 && run.json["model"]?.string == "My Key 5", "\(run.err)")
+    #expect(run.json["file"]?.string?.contains("/my_key_5-") == true)
   }
 
   @Test("the words that a person meets first name what to type")

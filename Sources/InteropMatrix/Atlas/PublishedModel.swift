@@ -23,21 +23,9 @@ public struct PublishedModel: Sendable {
   public static func all(
     payload bytes: [UInt8], at time: Int64? = nil
   ) throws(AtlasError) -> (number: Int64, nextUpdate: String, models: [PublishedModel]) {
-    let json: JSONValue
-    do {
-      json = try JSONReader.parse(
-        bytes, limits: .init(maximumDepth: 24, maximumByteCount: 64 << 20))
-    } catch {
-      throw .notMetadata(error.message)
-    }
-    guard let entries = json["entries"]?.array, let number = json["no"]?.int,
-      let next = json["nextUpdate"]?.string
-    else {
-      throw .notMetadata("The members no, nextUpdate and entries are not there.")
-    }
-    if let time, next.utf8.count == 10, next < String(MatrixDate.text(time).prefix(10)) {
-      throw .expired(next)
-    }
+    let payload = try Payload(bytes)
+    try payload.check(at: time)
+    let (number, next, entries) = (payload.number, payload.nextUpdate, payload.entries)
     let models = entries.compactMap(Self.init(reading:)).sorted {
       ($0.name, Hex.encode($0.aaguid)) < ($1.name, Hex.encode($1.aaguid))
     }
@@ -45,11 +33,52 @@ public struct PublishedModel: Sendable {
     return (number, next, models)
   }
 
-  /// The attestation roots that the payload publishes for one model; empty when it names none that can be read.
-  /// - Throws: ``AtlasError/notMetadata(_:)``.
-  public static func roots(payload bytes: [UInt8], aaguid: [UInt8]) throws(AtlasError) -> [Certificate] {
-    let own = try entries(payload: bytes, aaguid: aaguid)
-    return own.flatMap { $0["metadataStatement"]?["attestationRootCertificates"]?.array ?? [] }.compactMap { item in
+  /// The service's payload, read once.
+  struct Payload {
+    /// Its number.
+    let number: Int64
+    /// The day on which it is to be replaced.
+    let nextUpdate: String
+    /// Its models.
+    let entries: [JSONValue]
+
+    /// - Throws: ``AtlasError/notMetadata(_:)``.
+    init(_ bytes: [UInt8]) throws(AtlasError) {
+      let json: JSONValue
+      do { json = try JSONReader.parse(bytes, limits: .init(maximumDepth: 24, maximumByteCount: 64 << 20)) } catch {
+        throw .notMetadata(error.message)
+      }
+      guard let entries = json["entries"]?.array, let number = json["no"]?.int,
+        let next = json["nextUpdate"]?.string
+      else { throw .notMetadata("The members no, nextUpdate and entries are not there.") }
+      (self.number, nextUpdate, self.entries) = (number, next, entries)
+    }
+
+    /// - Throws: ``AtlasError/expired(_:)`` when it was to be replaced before `time`.
+    func check(at time: Int64?) throws(AtlasError) {
+      if let time, nextUpdate.utf8.count == 10, nextUpdate < String(MatrixDate.text(time).prefix(10)) {
+        throw .expired(nextUpdate)
+      }
+    }
+
+    /// The entries of a FIDO2 model.
+    func entries(aaguid: [UInt8]) -> [JSONValue] {
+      entries.filter { $0["aaguid"]?.string.flatMap { Hex.decode($0.replacing("-", with: "")) } == aaguid }
+    }
+
+    /// The entries of a U2F model, by the SHA-1 of its attestation certificate's key.
+    func entries(keyIdentifier: [UInt8]) -> [JSONValue] {
+      entries.filter { entry in
+        (entry["attestationCertificateKeyIdentifiers"]?.array ?? []).contains { item in
+          item.string.flatMap { Hex.decode($0) } == keyIdentifier
+        }
+      }
+    }
+  }
+
+  /// The attestation roots that an entry publishes; empty when it names none that can be read.
+  static func roots(of entry: JSONValue) -> [Certificate] {
+    (entry["metadataStatement"]?["attestationRootCertificates"]?.array ?? []).compactMap { item in
       let text = item.string.map {
         String($0.unicodeScalars.filter { !$0.properties.isWhitespace }.map(Character.init))
       }
@@ -57,25 +86,8 @@ public struct PublishedModel: Sendable {
     }
   }
 
-  /// The warnings that the payload publishes for one model.
-  /// - Throws: ``AtlasError/notMetadata(_:)``.
-  public static func warnings(payload bytes: [UInt8], aaguid: [UInt8]) throws(AtlasError) -> [String] {
-    try entries(payload: bytes, aaguid: aaguid).flatMap(warnings(of:))
-  }
-
-  private static func entries(payload bytes: [UInt8], aaguid: [UInt8]) throws(AtlasError) -> [JSONValue] {
-    let json: JSONValue
-    do { json = try JSONReader.parse(bytes, limits: .init(maximumDepth: 24, maximumByteCount: 64 << 20)) } catch {
-      throw .notMetadata(error.message)
-    }
-    guard let entries = json["entries"]?.array else { throw .notMetadata("The member entries is not there.") }
-    return entries.filter { entry in
-      entry["aaguid"]?.string.flatMap { Hex.decode($0.replacing("-", with: "")) } == aaguid
-    }
-  }
-
   /// Status reports that are warnings (section 3.1.4): which, since when, up to which firmware.
-  private static func warnings(of entry: JSONValue) -> [String] {
+  static func warnings(of entry: JSONValue) -> [String] {
     (entry["statusReports"]?.array ?? []).compactMap { report in
       guard let status = report["status"]?.string, warningStatuses.contains(status) else { return nil }
       var details: [String] = []

@@ -5,30 +5,49 @@
 import CryptoCore
 import WebAuthnCore
 
-/// What the maker's attestation proves of a run. It is made over the registration's challenge, which follows from the
-/// run: it cannot be copied from elsewhere, and nobody without a key of the maker's can make one.
+/// What the maker's attestation proves of a run, once its certificates are seen to lead to a root of the maker's: it is made
+/// over the registration's challenge, which follows from the run, so it cannot be copied from elsewhere. Without that root
+/// anybody can make one.
 public struct AttestationVerdict: Sendable {
-  /// The attestation's own report; nil when nothing was registered, or nothing that can be read.
+  /// The attestation's own report, of the registration that proves least; nil when nothing was registered, or nothing that
+  /// can be read.
   public let report: AttestationReport?
   /// The AAGUID in the signed data, 16 bytes, equals that of getInfo.
   public let aaguidAgrees: Bool
 
-  /// Looks at the first registration of a run.
+  /// Looks at the registrations of a run: a maker vouches for the run only when each of them says so.
   /// - Parameter roots: the maker's roots, from metadata; without them nobody is believed.
   public init(_ record: RunRecord, _ evaluation: Evaluation? = nil, roots: [Certificate] = []) {
     let evaluation = evaluation ?? Evaluation(record)
-    guard let made = evaluation.credentials[.register] ?? evaluation.credentials[.prfRegister],
-      let object = try? AttestationObject(parsing: made.attestationObject)
-    else {
-      report = nil
-      aaguidAgrees = false
-      return
+    let verifier = AttestationVerifier(roots: roots, time: record.startedAt)
+    var found: [(report: AttestationReport, aaguidAgrees: Bool)] = []
+    for made in [MatrixStep.register, .prfRegister].compactMap({ evaluation.credentials[$0] }) {
+      guard let object = try? AttestationObject(parsing: made.attestationObject) else {
+        found = []
+        break
+      }
+      let aaguid = object.authenticatorData.attestedCredentialData?.aaguid
+      found.append(
+        (
+          verifier.report(object, clientDataHash: made.clientDataHash),
+          evaluation.info.map { $0.aaguid == aaguid } ?? (object.format == "fido-u2f")
+        ))
     }
-    report = AttestationVerifier(roots: roots, time: record.startedAt).report(
-      object, clientDataHash: made.clientDataHash)
-    aaguidAgrees =
-      evaluation.info.map { $0.aaguid == object.authenticatorData.attestedCredentialData?.aaguid }
-      ?? (object.format == "fido-u2f")
+    let least = found.min { Self.rank($0.report, $0.aaguidAgrees) < Self.rank($1.report, $1.aaguidAgrees) }
+    report = least?.report
+    aaguidAgrees = least?.aaguidAgrees ?? false
+  }
+
+  /// How much a registration proves.
+  private static func rank(_ report: AttestationReport, _ aaguidAgrees: Bool) -> Int {
+    guard report.isGood else { return 0 }
+    guard aaguidAgrees else { return 1 }
+    switch report.trust {
+    case .untrusted: return 2
+    case .notApplicable: return 3
+    case .notChecked: return 4
+    case .trusted: return 5
+    }
   }
 
   /// The cell.
@@ -43,7 +62,7 @@ public struct AttestationVerdict: Sendable {
     switch report.trust {
     case .trusted: return "✅ \(report.format), by a root of the metadata, over this run's challenge"
     case .untrusted(let error): return "❌ \(report.format): \(error.name)"
-    case .notChecked: return "\(report.format), over this run's challenge; its root is checked against metadata"
+    case .notChecked: return "\(report.format), over this run's challenge; NOT checked whose root it is"
     case .notApplicable: return "– \(report.format) \(report.kind.rawValue): says nothing of the maker"
     }
   }

@@ -15,8 +15,11 @@ extension Evaluation {
     var hashed: [UInt8]?
     var named: [UInt8]?
     var request: CBORItem?
-    if info == nil, let answer = attempt.answer, let data = answer.authenticatorData, let given = answer.signature {
-      (authData, signature, named) = (data, given, answer.credentialID)
+    if info == nil {
+      do throws(Refusal) {
+        let made = try Self.u2fAssertion(attempt)
+        (authData, signature, named, hashed) = (made.authData, made.signature, made.credentialID, made.clientDataHash)
+      } catch { return .failed(error.reason, status: attempt.status) }
     } else if let reply = reply(0x02, attempt) {
       guard let data = reply.map[2]?.bytes, let given = reply.map[3]?.bytes else { return .failed("badAnswer") }
       (authData, signature, named) = (data, given, reply.map[1]?["id"]?.bytes)
@@ -35,6 +38,15 @@ extension Evaluation {
       return .failed(fault, telemetry: line)
     }
     if let fault = clientDataFault(step, attempt, index, hashed) { return .failed(fault, telemetry: line) }
+    // The challenge of an endorsement is the same at every try: one answer must not stand for all of them.
+    guard signatures.insert(signature).inserted else {
+      // Without a counter, and with signatures made as RFC 6979 says, two true answers are the same: it counts once.
+      guard authData.count < 37 || Self.counter(authData) > 0 else {
+        return Outcome(
+          reason: "the same answer once more, which shows nothing new", notes: ["answerRepeated"], isNotDone: true)
+      }
+      return .failed("answerRepeated", telemetry: line)
+    }
     if let named, named != credential.id { return .failed("credentialNotAllowed", telemetry: line) }
     let verifier = AssertionVerifier(
       rpID: Seal.relyingPartyID, challenge: Self.challenge(in: attempt.clientDataJSON), origins: [Seal.origin],

@@ -17,6 +17,8 @@ public struct Evaluation: Sendable {
   public let info: AuthenticatorInfo?
   let record: RunRecord
   var counters: [[UInt8]: UInt32] = [:]
+  /// Every signature of an assertion so far: a key makes each only once.
+  var signatures: Set<[UInt8]> = []
 
   /// A credential that Seal can use.
   struct Credential {
@@ -62,7 +64,9 @@ public struct Evaluation: Sendable {
   private mutating func evaluate(_ step: StepRecord) -> StepFinding {
     if let skipped = step.skipped {
       var finding = StepFinding(step.step, .notDone)
-      finding.reason = skipped
+      let isTrue = step.attempts.isEmpty && (skipped == "not run" || skipped == obstacle(step.step))
+      finding.reason = isTrue ? skipped : "skipNotTrue"
+      guard isTrue else { return finding }
       // The key's own word is enough: nobody need touch it for that.
       if skipped == "prfUnsupported", step.step == .prfRegister { finding.mark = .fails }
       finding.explanation = FailurePattern.explanation(of: finding.reason ?? skipped)
@@ -75,7 +79,8 @@ public struct Evaluation: Sendable {
 
   private func summary(_ step: StepRecord, _ outcomes: [Outcome]) -> StepFinding {
     let done = outcomes.filter { !$0.isNotDone }
-    let bad = done.first { $0.reason != nil }
+    // What does not belong to the run is shown before what only failed.
+    let bad = outcomes.first { $0.reason.map(Self.isForeign) == true } ?? done.first { $0.reason != nil }
     let good = done.filter { $0.reason == nil }
     var finding = StepFinding(
       step.step, done.isEmpty ? .notDone : bad == nil ? .works : good.isEmpty ? .fails : .sometimes)
@@ -106,6 +111,14 @@ public struct Evaluation: Sendable {
       outcome.notes.append(failure)
     }
     return outcome
+  }
+
+  /// Whether a finding says that the evidence is none of this run's, or not of the step that it stands under.
+  static func isForeign(_ reason: String) -> Bool {
+    [
+      "challengeMismatch", "clientDataMismatch", "sameComputer", "requestMismatch", "answerMismatch", "answerRepeated",
+      "skipNotTrue",
+    ].contains(reason.prefix { $0 != "(" })
   }
 
   // MARK: - The bytes
@@ -162,10 +175,12 @@ public struct Evaluation: Sendable {
 
   private mutating func registration(_ step: MatrixStep, _ attempt: StepRecord.Attempt, _ index: Int) -> Outcome {
     let object: [UInt8]
-    var hashed: [UInt8]?
+    let hashed: [UInt8]?
     var fault: String?
-    if info == nil, let given = attempt.answer?.attestationObject {
-      object = given
+    if info == nil {
+      do throws(Refusal) { (object, hashed) = try Self.u2fRegistration(attempt) } catch {
+        return .failed(error.reason, status: attempt.status)
+      }
     } else if let reply = reply(0x01, attempt) {
       guard let built = AttestationObject.build(makeCredentialReply: reply.map, in: reply.bytes) else {
         return .failed("badAnswer")

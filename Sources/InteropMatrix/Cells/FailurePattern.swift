@@ -74,6 +74,9 @@ public enum FailurePattern {
       "The key was to verify the person, and its answer does not say that it did (flag UV): note it.",
     "otherPINProtocol": "The answer came over another PIN protocol than the one this step is about.",
     "cancelIgnored": "The key did not answer when it was told to stop: it may blink on until its own time is over.",
+    "answerMismatch": "The answer is not what the key's own bytes say.",
+    "answerRepeated": "The very signature stands at an earlier try: one answer counts once.",
+    "skipNotTrue": "The reason why the step was not done does not follow from what the key said.",
     "clientDataMismatch": "The bytes that were hashed are not those of this run.",
   ]
 }

@@ -7,7 +7,8 @@ import SealFormats
 import WebAuthnCore
 
 /// Every challenge of a run follows from the run's nonce, from what the key said of itself, and from the step: an answer
-/// belongs to this run and to no other.
+/// belongs to this run and to no other. Only an endorsement's, which follows from the device alone, is the same at every
+/// try and belongs to the run because the device is made for it: there a signature that was seen before does not count.
 extension RunRecord {
   /// What the key signs in the step: 32 bytes. `rootHash` names the credential, where the step needs it.
   /// - Throws: CommitmentError.

@@ -14,6 +14,8 @@ public enum MatrixRunError: NamedError, Hashable {
   case sameComputer
   /// Another key than the record's.
   case otherKey
+  /// A run is to be ended, and the key is not as it was when it was begun.
+  case keyStateChanged
 
   public var name: String {
     switch self {
@@ -21,6 +23,7 @@ public enum MatrixRunError: NamedError, Hashable {
     case .nothingBegun: "nothingBegun"
     case .sameComputer: "sameComputer"
     case .otherKey: "otherKey"
+    case .keyStateChanged: "keyStateChanged"
     }
   }
   public var message: String {
@@ -29,6 +32,8 @@ public enum MatrixRunError: NamedError, Hashable {
     case .nothingBegun: "No run was begun with this key and left unfinished, so nothing was written."
     case .sameComputer: "The record was made on this computer."
     case .otherKey: "This is not the key of the record, or it was reset since."
+    case .keyStateChanged:
+      "The key is not as it was when the run was begun: a PIN was set since, or another setting was changed."
     }
   }
   public var next: String {
@@ -38,6 +43,7 @@ public enum MatrixRunError: NamedError, Hashable {
       "Begin one without --finish. One that was begun elsewhere is found when --runs and --practice name the same folders."
     case .sameComputer: "Take the record and the key to another computer."
     case .otherKey: "Use the key that the record was made with."
+    case .keyStateChanged: "Run it without --finish: a new run is begun, and the old one stays as it is."
     }
   }
   public var kind: FaultKind { self == .otherKey ? .noKey : .refused }

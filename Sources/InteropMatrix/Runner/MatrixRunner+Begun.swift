@@ -25,6 +25,21 @@ extension MatrixRunner {
     return unclaimed
   }
 
+  /// The run, when it can be gone on with: what is still to be done would be judged by what the key said of itself when
+  /// the run was begun. Of a run that left nothing on a key nobody can tell whether it was this key.
+  /// - Throws: ``MatrixRunError/keyStateChanged`` where it is to be ended.
+  func goesOn(_ own: RunRecord?, _ facts: KeyFacts) throws(MatrixRunError) -> RunRecord? {
+    guard let own else { return nil }
+    let steps = own.steps.filter { !Self.mayBeRepeated($0) }
+    // Nothing was done: the key is looked at anew.
+    if steps.isEmpty { return own }
+    guard (try? AuthenticatorInfo(parsing: own.before.info))?.options == facts.info?.options else {
+      guard !options.finishesNow else { throw .keyStateChanged }
+      return nil
+    }
+    return options.finishesNow || !Evaluation(own).credentials.isEmpty ? own : nil
+  }
+
   /// The same model, and a key that knows what was made on it.
   func isSame(_ key: SecurityKey, _ facts: KeyFacts, _ record: RunRecord) async throws -> Bool {
     try await owner(key, facts, record) != .anotherKey
@@ -48,6 +63,7 @@ extension MatrixRunner {
   func settle(_ record: inout RunRecord) {
     record.tester = settled("tester", options.tester, record.tester)
     record.key.serial = settled("serial", options.serial, record.key.serial)
+    record.key.name = settled("model", options.model, record.key.name) ?? record.key.name
     guard !record.steps.isEmpty, let had = tries(in: record) else { return }
     if let given = options.repeats, given != had {
       progress(

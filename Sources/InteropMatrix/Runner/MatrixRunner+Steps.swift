@@ -18,7 +18,7 @@ extension MatrixRunner {
     _ step: MatrixStep, _ record: inout RunRecord, _ key: SecurityKey?, _ log: WireLog, host: Int = 0
   ) async throws -> (any Error)? {
     let evaluation = Evaluation(record)
-    if let reason = obstacle(step, evaluation) {
+    if let reason = evaluation.obstacle(step) {
       record.steps.append(StepRecord(step, skipped: reason))
       return nil
     }
@@ -39,33 +39,6 @@ extension MatrixRunner {
     }
     record.steps.append(done)
     return nil
-  }
-
-  /// Why a step is not done; nil when it can be.
-  private func obstacle(_ step: MatrixStep, _ evaluation: Evaluation) -> String? {
-    let info = evaluation.info
-    switch step {
-    case .register: return nil
-    case .signIn, .friend, .endorse, .cancel:
-      return evaluation.credentials[.register] == nil ? "nothing was registered" : nil
-    case .prfRegister: return info?.extensions.contains("hmac-secret") == true ? nil : "prfUnsupported"
-    default: break
-    }
-    guard let info, info.extensions.contains("hmac-secret") else { return "prfUnsupported" }
-    guard evaluation.credentials[.prfRegister] != nil else { return "nothing was registered" }
-    guard step != .prfEndorse else { return nil }
-    guard evaluation.finding(.prfEndorse)?.mark == .works || evaluation.finding(.prfEndorse)?.mark == .sometimes else {
-      return "no secret to compare with"
-    }
-    switch step {
-    case .prfAgain: return evaluation.canVerifyUser ? nil : "no PIN is set"
-    case .prfWithoutUV:
-      return info.option("alwaysUv") == true ? "the key always verifies (alwaysUv)" : nil
-    case .prfProtocol1, .prfProtocol2:
-      guard let number = step.pinProtocol else { return nil }
-      return info.pinUvAuthProtocols.contains(number) ? nil : "the key has no protocol \(number)"
-    default: return nil
-    }
   }
 
   /// The same key, opened anew and shown only one protocol.

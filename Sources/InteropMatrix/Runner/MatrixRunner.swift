@@ -20,6 +20,10 @@ public struct MatrixRunner: Sendable {
     public var repeats: Int?
     /// The serial number, to be written into the record.
     public var serial: String?
+    /// What the key is to be called in the record, when the tester says so.
+    public var model: String?
+    /// What a key of that AAGUID (16 bytes) is called, from its run over USB: a card reader does not tell.
+    public var sameModel: (aaguid: [UInt8], name: String)?
     /// Do no further step: read the state and end the run.
     public var finishesNow = false
     /// The usual ones.
@@ -80,7 +84,8 @@ public struct MatrixRunner: Sendable {
   /// Runs all steps, or those that `begun` still lacks.
   /// - Throws: what stopped it: `unplugged`, `cancelled`, a refused PIN, `timedOut` when nobody touched the key. The record was
   ///   saved before. `uvNotConfigured` before the first step for a key that always verifies and has no PIN.
-  ///   ``MatrixRunError/nothingBegun`` when a run is to be ended that was never begun with this key.
+  ///   ``MatrixRunError/nothingBegun`` when a run is to be ended that was never begun with this key, and
+  ///   ``MatrixRunError/keyStateChanged`` when the key has other options than it had then.
   public func run(continuing begun: RunRecord? = nil, at time: Int64) async throws -> RunRecord {
     try await run(continuingOneOf: begun.map { [$0] } ?? [], at: time)
   }
@@ -91,12 +96,14 @@ public struct MatrixRunner: Sendable {
     let log = WireLog()
     var record = try await withKey(log) { key, facts in
       if !options.finishesNow, let info = facts.info, info.insistsInVain { throw SecurityKeyError.uvNotConfigured }
-      let own = try await own(key, facts, begun)
+      let own = try goesOn(try await own(key, facts, begun), facts)
       for other in begun where other.nonce != own?.nonce { progress(.left(other)) }
       var record: RunRecord
-      if let own {
-        record = own
-        record.steps.removeAll(where: Self.mayBeRepeated)
+      if var begun = own {
+        begun.steps.removeAll(where: Self.mayBeRepeated)
+        // Of a run without a step nothing is kept but its place: the key is looked at anew.
+        if begun.steps.isEmpty { begun = try await fresh(key, facts, at: time, insteadOf: begun) }
+        record = begun
         progress(.resumed(stepsDone: record.steps.count))
         settle(&record)
       } else {
@@ -179,23 +186,34 @@ public struct MatrixRunner: Sendable {
     }
   }
 
-  private func fresh(_ key: SecurityKey, _ facts: KeyFacts, at time: Int64) async throws -> RunRecord {
+  private func fresh(
+    _ key: SecurityKey, _ facts: KeyFacts, at time: Int64, insteadOf begun: RunRecord? = nil
+  ) async throws -> RunRecord {
     var description = place.description
     description.deviceVersion = Array((facts.initReply.deviceVersion + [0, 0, 0]).prefix(3))
     description.capabilities = facts.initReply.capabilities
-    description.serial = options.serial
+    description.serial = begun == nil ? options.serial : begun?.key.serial
     if description.transport == "pcsc" { description.place = facts.name }
-    let nonce = Random.bytes(32)
+    description.name = Self.keyName(description, facts.info?.aaguid, options)
+    let nonce = begun?.nonce ?? Random.bytes(32)
     // What is endorsed and locked is made for this run and worth nothing.
     let halves = try PrivateHalves()
     return RunRecord(
       tool: tool, isSimulated: facts.isSimulated || place.isSimulated, nonce: nonce, startedAt: time, finishedAt: nil,
-      tester: options.tester, key: description,
+      tester: begun == nil ? options.tester : begun?.tester, key: description,
       hosts: [.this(nonce: nonce, usesReader: description.transport == "pcsc")], before: try await state(key),
       after: nil,
       device: .init(
         publicKey: halves.devicePublicKey, kemBundle: halves.bundle.publicKeys.bytes, salt: Random.bytes(32)), steps: []
     )
+  }
+
+  /// What the key is called in the record. A reader's name is none of the key's.
+  static func keyName(_ key: RunRecord.KeyDescription, _ aaguid: [UInt8]?, _ options: Options) -> String {
+    if let model = options.model { return model }
+    if let same = options.sameModel, same.aaguid == aaguid { return same.name }
+    guard key.transport == "pcsc" else { return key.name }
+    return aaguid.map { "AAGUID \(Hex.encode($0))" } ?? "U2F card"
   }
 
   /// The key's state. Discoverable credentials are counted where the key tells without more ado, or with its PIN.

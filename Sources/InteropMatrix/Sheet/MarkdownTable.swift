@@ -35,6 +35,35 @@ struct SheetLines {
     return String(view)
   }
 
+  /// Which lines are no tables whatever stands in them: code between fences, and comments of HTML.
+  var hidden: [Bool] {
+    var fence: String?
+    var isComment = false
+    return lines.map { line in
+      let text = MarkdownRow.trimmed(line.text)
+      if let open = fence {
+        let run = text.prefix { $0 == open.first }
+        if run.count >= open.count, run.count == text.count { fence = nil }
+        return true
+      }
+      if isComment {
+        isComment = !text.contains("-->")
+        return true
+      }
+      for mark: Character in ["`", "~"] {
+        let run = text.prefix { $0 == mark }
+        // A fence of backticks has none behind it.
+        if run.count >= 3, mark == "~" || !text.dropFirst(run.count).contains(mark) {
+          fence = String(run)
+          return true
+        }
+      }
+      guard text.hasPrefix("<!--") else { return false }
+      isComment = !text.dropFirst(4).contains("-->")
+      return true
+    }
+  }
+
   var bytes: [UInt8] { lines.flatMap { Array($0.text.utf8) + Array($0.end.utf8) } }
 }
 
@@ -58,6 +87,16 @@ enum MarkdownRow {
     }
     if !trimmed(cell).isEmpty { cells.append(trimmed(cell)) }
     return cells
+  }
+
+  /// Whether a line ends the table above it: a blank one, or the beginning of something else.
+  static func endsTable(_ line: String) -> Bool {
+    let text = trimmed(line)
+    guard let first = text.first else { return true }
+    if ["#", ">", "<"].contains(first) || text.hasPrefix("```") || text.hasPrefix("~~~") { return true }
+    if ["- ", "* ", "+ ", "1. ", "1) "].contains(where: text.hasPrefix) { return true }
+    // A line across the page.
+    return text.count >= 3 && ["-", "*", "_"].contains(first) && text.allSatisfy { $0 == first }
   }
 
   /// Whether the line stands between a table's head and its rows.

@@ -32,7 +32,8 @@ public struct MatrixSheet: Sendable {
     var last: Int
   }
 
-  let original: [UInt8]
+  /// The bytes that it was read from.
+  public let original: [UInt8]
 
   /// A sheet; both tables are looked for.
   /// - Throws: ``SheetError``.
@@ -44,10 +45,11 @@ public struct MatrixSheet: Sendable {
   }
 
   /// The sheet with a row for each run. Runs are put in the order of their times; a row that is there is brought up to
-  /// date where it stands, blank rows are used first, and what a person wrote after a run's mark is kept.
-  /// - Throws: ``SheetError``: a simulated or unfinished run is refused.
+  /// date where it stands, blank rows are used first, and what a person wrote into a run's notes is kept behind its mark.
+  /// - Throws: ``SheetError``: a simulated or unfinished run is refused, and two records that would share a row.
   public func filled(with runs: [Run]) throws(SheetError) -> [UInt8] {
     guard var lines = SheetLines(original) else { throw .notUTF8 }
+    try Self.checkMarks(of: runs)
     for run in runs.sorted(by: { ($0.record.startedAt, $0.file) < ($1.record.startedAt, $1.file) }) {
       let signs = SimulationSigns.of(run.record)
       guard signs.isEmpty else {
@@ -59,10 +61,10 @@ public struct MatrixSheet: Sendable {
         run,
         Dictionary(uniqueKeysWithValues: zip(Self.matrixColumns.dropFirst(), cells.sheet)).merging(
           zip(Self.furtherColumns, cells.further + [run.file])
-        ) { first, _ in first }, Self.matrixColumns, "the matrix", &lines)
+        ) { first, _ in first }, [], Self.matrixColumns, "the matrix", &lines)
       try Self.put(
         run, Dictionary(uniqueKeysWithValues: zip(Self.sponsoredColumns, cells.sponsored)),
-        Self.sponsoredColumns,
+        Self.earlierNotes(run.record), Self.sponsoredColumns,
         "the sponsored key", &lines)
     }
     return lines.bytes
@@ -72,6 +74,7 @@ public struct MatrixSheet: Sendable {
   /// - Throws: ``SheetError``.
   public func check(against runs: [Run]) throws(SheetError) {
     guard let lines = SheetLines(original) else { throw .notUTF8 }
+    try Self.checkMarks(of: runs)
     let known = Set(runs.map(\.mark))
     for columns in [Self.matrixColumns, Self.sponsoredColumns] {
       for row in try Self.table(lines, columns, "")?.rows ?? [] {
@@ -89,6 +92,20 @@ public struct MatrixSheet: Sendable {
     }
   }
 
+  /// One row for one record: a mark names no two.
+  private static func checkMarks(of runs: [Run]) throws(SheetError) {
+    for (mark, same) in Dictionary(grouping: runs, by: \.mark).sorted(by: { $0.key < $1.key }) where same.count > 1 {
+      throw .twoRecords(mark: mark, files: same.map(\.file).sorted())
+    }
+  }
+
+  /// Notes that the row of a run had before its lock was tried on a second computer.
+  private static func earlierNotes(_ record: RunRecord) -> [String] {
+    var earlier = record
+    earlier.steps.removeAll { $0.step == .secondHost }
+    return earlier.steps.count == record.steps.count ? [] : [earlier.cells.sponsored.last ?? ""]
+  }
+
   // MARK: - Tables
 
   /// Seal's columns, as they are compared.
@@ -97,7 +114,7 @@ public struct MatrixSheet: Sendable {
     "signinresult",
     "friendtapresult", "verifylineseen", "notes",
   ]
-  /// Seal's columns for sponsored keys, by how they begin.
+  /// Seal's columns for sponsored keys; some by how they begin.
   static let sponsoredColumns = [
     "model", "prfatregister", "prfatendorse", "signinonasecond", "notes",
   ]
@@ -112,19 +129,21 @@ public struct MatrixSheet: Sendable {
   {
     var found: [Table] = []
     let all = lines.lines
-    for (number, line) in all.enumerated() where number + 1 < all.count {
+    let hidden = lines.hidden
+    for (number, line) in all.enumerated() where number + 1 < all.count && !hidden[number] && !hidden[number + 1] {
       guard let heads = MarkdownRow.cells(line.text), MarkdownRow.isDelimiter(all[number + 1].text)
       else { continue }
-      let keys = heads.map(MarkdownRow.key)
-      let columns = keys.map { key in
-        wanted.first { key == $0 || ($0.count > 5 && key.hasPrefix($0)) } ?? key
-      }
+      let columns = Self.columns(heads, wanted)
       guard wanted.allSatisfy(columns.contains) else { continue }
       var rows: [Int] = []
       var at = number + 2
-      while at < all.count, MarkdownRow.cells(all[at].text) != nil {
+      while at < all.count, !hidden[at], MarkdownRow.cells(all[at].text) != nil {
         rows.append(at)
         at += 1
+      }
+      // GitHub takes a line without a bar in front for one more row.
+      if at < all.count, !hidden[at], !MarkdownRow.endsTable(all[at].text) {
+        throw .rowWithoutBar(line: at + 1)
       }
       found.append(Table(columns: columns, rows: rows, last: at - 1))
     }
@@ -133,9 +152,42 @@ public struct MatrixSheet: Sendable {
     return found.first
   }
 
+  /// The columns of a head by their names in `wanted`. What somebody added has a name of its own, also where it sounds
+  /// like one of ours.
+  private static func columns(_ heads: [String], _ wanted: [String]) -> [String] {
+    let keys = heads.map(MarkdownRow.key)
+    var places: [Int: String] = [:]
+    for name in wanted {
+      let isOpen = name == "signinonasecond" || name == "prfatregister" || name == "prfatendorse"
+      let place = keys.firstIndex(of: name) ?? (isOpen ? keys.firstIndex { $0.hasPrefix(name) } : nil)
+      if let place { places[place] = name }
+    }
+    var seen = Set(places.values)
+    return keys.enumerated().map { index, key in
+      places[index] ?? (seen.insert(key).inserted ? key : "\(index) \(key)")
+    }
+  }
+
+  /// What a person wrote into the notes of a run's row, byte for byte: what stands before its mark and is none of ours,
+  /// and what stands behind it.
+  private static func theirs(_ cell: String, _ mark: String, ours: [String]) -> String {
+    func trimmed(_ text: String) -> String { MarkdownRow.trimmed(text) }
+    for note in ours where !note.isEmpty && cell.hasPrefix("\(note) \(mark)") {
+      return String(cell.dropFirst(note.count + 1 + mark.count))
+    }
+    let parts = cell.split(separator: mark, maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    var front = trimmed(parts[0])
+    let rest = parts.count > 1 ? parts[1] : ""
+    // Ours again, with something of theirs before or behind it.
+    if let note = ours.first(where: { !$0.isEmpty && (front.hasPrefix($0) || front.hasSuffix($0)) }) {
+      front = trimmed(String(front.hasPrefix(note) ? front.dropFirst(note.count) : front.dropLast(note.count)))
+    }
+    return front.isEmpty ? rest : " \(front)\(rest)"
+  }
+
   /// Writes the row of one run into one table.
   private static func put(
-    _ run: Run, _ values: [String: String], _ wanted: [String], _ what: String,
+    _ run: Run, _ values: [String: String], _ earlier: [String], _ wanted: [String], _ what: String,
     _ lines: inout SheetLines
   ) throws(SheetError) {
     guard let table = try table(lines, wanted, what) else { return }
@@ -156,9 +208,8 @@ public struct MatrixSheet: Sendable {
       case "#": cells.append(before.isEmpty ? "\(nextNumber(table, lines))" : before)
       case "notes":
         let note = MarkdownRow.escaped(values[column] ?? "")
-        // What a person wrote after the mark is theirs.
-        let theirs = before.range(after: run.mark)
-        cells.append((note.isEmpty ? "" : note + " ") + run.mark + theirs)
+        let ours = [note] + earlier.map(MarkdownRow.escaped)
+        cells.append((note.isEmpty ? "" : note + " ") + run.mark + theirs(before, run.mark, ours: ours))
       default: cells.append(values[column].map(MarkdownRow.escaped) ?? before)
       }
     }
@@ -166,7 +217,8 @@ public struct MatrixSheet: Sendable {
     cells += old.dropFirst(table.columns.count)
     let text = MarkdownRow.line(cells)
     if let place {
-      lines.lines[place].text = text
+      let lead = lines.lines[place].text.unicodeScalars.prefix { $0 == " " || $0 == "\t" }
+      lines.lines[place].text = String(String.UnicodeScalarView(lead)) + text
     } else {
       var end = lines.lines[table.last].end
       if end.isEmpty {
@@ -201,15 +253,6 @@ public struct MatrixSheet: Sendable {
   }
 }
 
-extension String {
-  /// What stands after the last `mark`, with its blanks; empty when it is not there.
-  fileprivate func range(after mark: String) -> String {
-    var parts = split(separator: mark, omittingEmptySubsequences: false)
-    guard parts.count > 1, let last = parts.popLast() else { return "" }
-    return String(last)
-  }
-}
-
 /// Why a sheet cannot be used.
 public enum SheetError: NamedError, Hashable {
   /// Not text in UTF-8.
@@ -222,6 +265,10 @@ public enum SheetError: NamedError, Hashable {
   case twoRows(line: Int, mark: String)
   /// A row says that it is a run's, and there is no such record.
   case rowWithoutRecord(line: Int, mark: String)
+  /// Two records of one mark: one would take the other's row.
+  case twoRecords(mark: String, files: [String])
+  /// A row without a bar in front, which GitHub shows as a row and nothing here would read.
+  case rowWithoutBar(line: Int)
   /// A row has results, and no record backs it.
   case rowByHand(MatrixSheet.UnbackedRow)
   /// The sheet and the records differ, from this line on.
@@ -238,6 +285,8 @@ public enum SheetError: NamedError, Hashable {
     case .twoTables: "sheetTwoTables"
     case .twoRows: "sheetTwoRows"
     case .rowWithoutRecord: "sheetRowWithoutRecord"
+    case .twoRecords: "twoRecords"
+    case .rowWithoutBar: "sheetRowWithoutBar"
     case .rowByHand: "sheetRowNotMeasured"
     case .differs: "sheetDiffers"
     case .simulated: "simulatedRecord"
@@ -254,6 +303,8 @@ public enum SheetError: NamedError, Hashable {
       "Line \(line) of the sheet is a second row for one run \(mark)."
     case .rowWithoutRecord(let line, let mark):
       "Line \(line) of the sheet is for a run whose record is not there \(mark)."
+    case .twoRecords(let mark, let files): "Two records are of one run \(mark): \(files.joined(separator: ", "))."
+    case .rowWithoutBar(let line): "Line \(line) of the sheet is a table's row without a bar in front."
     case .rowByHand(let row): row.sentence
     case .differs(let line): "The sheet does not say what the records say, from line \(line) on."
     case .simulated(let file, let signs):
@@ -268,6 +319,8 @@ public enum SheetError: NamedError, Hashable {
       "Give Seal's sheet or docs/SECURITY_KEY_TEST_MATRIX.md; the columns may be in any order."
     case .twoTables, .twoRows: "Remove one of the two."
     case .rowWithoutRecord: "Put the record back into matrix/runs, or remove the row."
+    case .twoRecords: "Keep the one that the key was run for, unchanged; each run has a mark of its own."
+    case .rowWithoutBar: "Put a bar in front of it, or a blank line between it and the table."
     case .rowByHand: "Take its results out; a run of the key writes them: sealkey matrix run, then sealkey matrix fill"
     case .differs: "Write it anew: sealkey matrix fill"
     case .simulated: "Practice runs stay in matrix/practice; only real keys are measured."

@@ -123,12 +123,24 @@ extension Statement {
     return Array(name.dropFirst(2)) == digest
   }
 
+  /// Whether alternative names hold the TPM's manufacturer, model and version, 2.23.133.2.1 to 2.23.133.2.3, in a
+  /// directory name (TCG EK Credential Profile 2.0 section 3.2.9).
+  private static func namesTPM(_ der: [UInt8]) -> Bool {
+    let directories = (DERItem(der)?.children ?? []).filter { $0.isContext(4) }
+    let attributes = directories.flatMap { $0.children ?? [] }.flatMap { $0.children ?? [] }
+      .flatMap { $0.children ?? [] }.compactMap { $0.children?.first }
+    return [UInt8](1...3).allSatisfy { last in
+      attributes.contains { $0.isUniversal(6) && $0.contents == [0x67, 0x81, 0x05, 0x02, last] }
+    }
+  }
+
   /// Section 8.3.1: what a TPM attestation certificate must look like.
   private static func certificateProblems(_ certificate: Certificate) -> [AttestationProblem] {
     var broken: [String] = []
     if certificate.version != 3 { broken.append("version") }
     if !certificate.subject.isEmpty { broken.append("subject") }
-    if certificate.extension("2.5.29.17")?.isCritical != true { broken.append("subjectAltName") }
+    let names = certificate.extension("2.5.29.17")
+    if names?.isCritical != true || !namesTPM(names?.value ?? []) { broken.append("subjectAltName") }
     // extendedKeyUsage holds tcg-kp-AIKCertificate, 2.23.133.8.3.
     let usages = certificate.extension("2.5.29.37").flatMap { DERItem($0.value)?.children } ?? []
     if !usages.contains(where: { $0.isUniversal(6) && $0.contents == [0x67, 0x81, 0x05, 0x08, 0x03] }) {

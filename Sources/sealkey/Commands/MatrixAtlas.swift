@@ -48,5 +48,5 @@ extension MatrixVerb {
     }
   }
 
-  private var timeLimit: Int64? { invocation.options.has("expired-ok") ? nil : invocation.now }
+  var timeLimit: Int64? { invocation.options.has("expired-ok") ? nil : invocation.now }
 }

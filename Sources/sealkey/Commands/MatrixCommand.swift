@@ -15,6 +15,7 @@ extension Command {
       OptionSpec("tester", "NAME", "who runs it", only: ["run"]),
       OptionSpec("repeat", "N", "how often each step is tried, 1 to 20", only: ["run"]),
       OptionSpec("also", "nfc", "the same once more over NFC", only: ["run"], choices: ["nfc"]),
+      OptionSpec("model", "NAME", "what the key is called, where the computer does not tell", only: ["run"]),
       OptionSpec("serial", "TEXT", "write this serial number into the record", only: ["run"]),
       OptionSpec("finish", nil, "end a run that was begun, without its other steps", only: ["run"]),
       OptionSpec("runs", "DIR", "the records of real keys (matrix/runs)"),

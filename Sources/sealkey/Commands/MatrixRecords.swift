@@ -14,21 +14,17 @@ extension MatrixVerb {
     var lines: [String] = []
     var json: [JSONValue] = []
     var isGood = true
-    let payload = try invocation.options["metadata"].map { try metadata($0).payload }
+    let metadata = try invocation.options["metadata"].map { try self.metadata($0) }
     for file in files {
       let bytes = try AtomicFile.read(file, limit: RunRecord.maximumSize)
-      var roots: [Certificate] = []
-      var warnings: [String] = []
-      if let payload, let record = try? RunRecord(parsing: bytes), let info = Evaluation(record).info {
-        roots = try PublishedModel.roots(payload: payload, aaguid: info.aaguid)
-        warnings = try PublishedModel.warnings(payload: payload, aaguid: info.aaguid)
+      var makers: MakersWord?
+      if let metadata, let record = try? RunRecord(parsing: bytes) {
+        makers = try MakersWord(
+          of: record, payload: metadata.payload, isSigned: metadata.signer != nil, at: timeLimit)
       }
-      var report = RunRecord.verify(bytes, roots: roots)
+      let report = RunRecord.verify(bytes, makers: makers)
       if !report.isGood, let found = FileKind.of(file), found.kind != .run {
         throw WrongFile(path: file, what: found.what, wanted: MatrixVerb.recordName, use: found.use)
-      }
-      for warning in warnings {
-        report.add(.warning, "modelStatus", "key", "The metadata says of the model: \(warning).")
       }
       lines += report.lines + [report.isGood ? "\(file): good." : "\(file): NOT good."]
       isGood = isGood && report.isGood
@@ -58,26 +54,40 @@ extension MatrixVerb {
     if let found = FileKind.of(file) {
       throw WrongFile(path: file, what: found.what, wanted: "the sheet with the tables", use: found.use)
     }
-    return (try MatrixSheet(bytes), try runs.runs())
+    let found = try runs.runs()
+    // A row says no more than its record stands for.
+    for run in found {
+      guard let bad = run.record.verification().failures.first(where: { $0.name != "unfinished" }) else { continue }
+      throw CheckFailure(name: bad.name, message: "\(run.file): \(bad.explanation)")
+    }
+    return (try MatrixSheet(bytes), found)
   }
 
   func fill(_ file: String) throws -> Outcome {
     let (sheet, found) = try sheetAndRuns("fill", file)
     let filled = try sheet.filled(with: found)
-    try AtomicFile.write(filled, to: file)
+    if filled != sheet.original { try replace(file, filled) }
     for row in try MatrixSheet(filled).unbacked(by: found) { invocation.say("\(row.sentence) It stays as it is.") }
     return Outcome(
       text: "\(file): \(found.count) runs of real keys.",
       json: .object([("file", .string(file)), ("runs", .int(found.count))]))
   }
 
+  /// Writes the sheet where it is: behind a link that stands for it, and with the permissions that it has.
+  private func replace(_ file: String, _ bytes: [UInt8]) throws(FileError) {
+    let real = realpath(file, nil)
+    defer { free(real) }
+    let path = real.map { String(cString: $0) } ?? file
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw .notFound(path: path) }
+    let mode = status.st_mode & 0o777
+    try AtomicFile.write(bytes, to: path, mode: mode)
+    // This program makes files for its user alone (umask).
+    guard chmod(path, mode) == 0 else { throw .unwritable(path: path, errno: errno) }
+  }
+
   func check(_ file: String) throws -> Outcome {
     let (sheet, found) = try sheetAndRuns("check", file)
-    for run in found {
-      let report = run.record.verification()
-      guard let bad = report.failures.first else { continue }
-      throw CheckFailure(name: bad.name, message: "\(run.file): \(bad.explanation)")
-    }
     try sheet.check(against: found)
     return Outcome(
       text: "\(file) says what the \(found.count) records say.",

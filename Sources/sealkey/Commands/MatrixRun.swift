@@ -15,6 +15,7 @@ extension MatrixVerb {
     var options = MatrixRunner.Options()
     options.tester = invocation.options["tester"]
     options.serial = invocation.options["serial"]
+    options.model = invocation.options["model"]
     options.finishesNow = invocation.options.has("finish")
     if let text = invocation.options["repeat"] {
       guard let count = Int(text), (1...20).contains(count) else {
@@ -28,10 +29,13 @@ extension MatrixVerb {
       // Nothing is finished before it is known that all of it can be.
       for one in [place, also].compactMap({ $0 }) where begun(one).runs.isEmpty { throw MatrixRunError.nothingBegun }
     }
-    var outcome = try await run(place, options)
+    let first = try await run(place, options)
+    var outcome = first.outcome
     if let also {
       invocation.say("Now the same over NFC: lay the key on the reader.")
-      let second = try await run(also, options)
+      // A reader does not tell what the key is called.
+      options.sameModel = Evaluation(first.record).info.map { ($0.aaguid, first.record.key.name) }
+      let second = try await run(also, options).outcome
       outcome.text += "\n\n" + second.text
       outcome.json = .object([("runs", .array([outcome.json, second.json]))])
       outcome.code = max(outcome.code, second.code)
@@ -60,7 +64,9 @@ extension MatrixVerb {
     return (found.flatMap(\.runs), found.flatMap(\.damaged))
   }
 
-  private func run(_ place: RunPlace, _ options: MatrixRunner.Options) async throws -> Outcome {
+  private func run(
+    _ place: RunPlace, _ options: MatrixRunner.Options
+  ) async throws -> (outcome: Outcome, record: RunRecord) {
     // A key that turns out to be simulated only when it is open is kept apart all the same.
     let folders = (runs, practice)
     func folder(_ isSimulated: Bool) -> RunFolder { isSimulated ? folders.1 : folders.0 }
@@ -87,7 +93,7 @@ extension MatrixVerb {
     }
     let signs = SimulationSigns.of(record)
     let file = "\(folder(!signs.isEmpty).path)/\(record.fileName)"
-    return outcome(of: record, file)
+    return (outcome(of: record, file), record)
   }
 
   func secondHost(_ file: String) async throws -> Outcome {
