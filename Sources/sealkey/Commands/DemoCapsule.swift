@@ -18,7 +18,9 @@ enum DemoCapsule {
     let start = invocation.now - SyntheticEstate.duration(of: policy, upTo: stage) - 3600
     let folder = invocation.options["people"]
     if let folder {
-      if access("\(folder)/ada", F_OK) == 0 { throw FileError.exists(path: folder) }
+      for name in ["ada", "karin", "david", "ruth", "emma"] where OutputFiles.isThere("\(folder)/\(name)") {
+        throw FileError.exists(path: "\(folder)/\(name)")
+      }
       try makeFolder(folder)
     }
 
@@ -36,7 +38,7 @@ enum DemoCapsule {
     for person in people + [emma] { await person.unplug() }
 
     let bytes = estate.capsule.encoded()
-    try AtomicFile.write(bytes, to: path)
+    try invocation.write(bytes, to: path)
     // What counts is the file: it is read again, as anybody else would.
     let read = try invocation.capsule(path)
     let context = CapsuleContext(
