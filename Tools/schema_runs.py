@@ -79,13 +79,13 @@ def all_runs(program, house):
         run("help", "reset")
         run("register", "--name", "Ada", "--out", folder / "ada.json", *key)
         run("device", "make", "laptop", *key)
-        ask = ["--pending", folder / "pending", "--identity", "ada.json", *key]
+        ask = ["--pending", folder / "pending", "--replace", "--identity", "ada.json", *key]
         run("request", "endorse", "--device", "laptop", *ask)
         run("request", "revoke-device", "--device", "laptop", *ask)
         run("request", "tap", "--claim", "0E984725-C51C-4BF4-9960-E1C80E27ABA0", *estate, *ask)
         run("request", "confirm", *estate, *ask)
         run("request", "delete", *ask)
-        asked = run("request", "register", "--name", "Eve", "--pending", folder / "pending", *key)
+        asked = run("request", "register", "--name", "Eve", "--pending", folder / "pending", "--replace", *key)
         if "publicKey" in asked:
             (folder / "answer.json").write_text(json.dumps(answer(asked["publicKey"])))
             run("import", folder / "answer.json", "--pending", folder / "pending", *key)

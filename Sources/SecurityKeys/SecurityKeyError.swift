@@ -164,8 +164,8 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .transport(let e): e.next
     case .pinInvalid: "Check which key this is and which PIN belongs to it, then try again."
     case .pinBlocked:
-      "A tap, a confirmation or a sign-in may still work with a touch alone: the same command with --no-uv. Never reset the key "
-        + "for this: a reset destroys every identity on it."
+      "A tap, a confirmation or a sign-in may still work with a touch alone: the same command with --no-uv. Never reset the "
+        + "key for this: a reset destroys every identity on it."
     case .pinAuthBlocked: "Unplug the key, plug it in again, and be sure of the PIN before you go on."
     case .pinNotSet, .uvNotConfigured: "Set a PIN on the key first: sealkey pin set."
     case .pinAlreadySet: "Change it instead: sealkey pin change."

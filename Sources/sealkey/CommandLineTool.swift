@@ -30,7 +30,8 @@ enum CommandLineTool {
       try command.check(options)
       let invocation = try Invocation(options)
       try OutputFiles.check(
-        command.name, options, store: invocation.store, mayHoldIt: command.name == Command.tap.name && options.has("capsule"))
+        options, store: invocation.store, of: command.name,
+        mayHoldIt: command.name == Command.tap.name && options.has("capsule"))
       defer { invocation.refusedPINs.forgetAll() }
       return try finish(invocation.losses.told(in: try await command.run(invocation)), arguments)
     } catch {

@@ -17,13 +17,19 @@ enum HelpTopic {
       Have a phone with Seal publish it, and seal again there. What only that computer knew is on no other: write
       "sealkey directory export --out people.json" after every change, and keep the file somewhere else.
 
+    Your PIN, forgotten or blocked:
+      The key is not lost. A tap, a confirmation or a sign-in may still work with a touch alone: the same command with
+      --no-uv (not where "sealkey info" says alwaysUv=yes). What is locked with the key opens with the PIN only. Never
+      reset the key for this: a reset destroys every identity on it.
+
     A spare key, and you have your own key:
       sealkey directory list shows what the spare is called.
       sealkey backup revoke --identity NAME --label SPARE --out no-spare.json
 
     Your own key, and you have a spare:
       With the spare you can still sign in (sealkey sign-in) and let new devices speak for you. It cannot tap, revoke, add
-      another spare, or delete: only your own key can. Whoever finds your key and knows its PIN can do all of that.
+      another spare, or delete: only your own key can. Whoever finds your key can do all of that with a
+      touch alone, unless "sealkey settings always-uv on" makes it ask for the PIN every time.
       Sign in on your phone with the spare while you can. Tell the owners who count on you as a key holder, so that they choose
       somebody else or a new identity of yours; then register a new key as a new identity.
 

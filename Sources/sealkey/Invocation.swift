@@ -92,6 +92,16 @@ struct Invocation: Sendable {
     return value
   }
 
+  /// An id that is signed as it stands: what cannot be seen in it would be signed unseen.
+  func identifier(_ name: String) throws(UsageError) -> String {
+    let value = try required(name)
+    guard !value.allSatisfy(\.isWhitespace), value.printable == value else {
+      throw .badValue(
+        option: "--\(name)", value: value.printable, wanted: "an id, not empty and without control characters")
+    }
+    return value
+  }
+
   /// Bytes given in hexadecimal.
   func hex(_ name: String, count: Int? = nil) throws(UsageError) -> [UInt8]? {
     guard let text = options[name] else { return nil }

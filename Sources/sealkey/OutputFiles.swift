@@ -8,20 +8,22 @@ import SealCeremonies
 
 /// The files that a run is to write, looked at before anybody is asked for anything: a touch cannot be made again.
 enum OutputFiles {
-  private static func outputs(_ verb: String) -> [String] {
-    let more = ["request": ["pending"], "demo": ["capsule"]]
-    return ["out", "into", "lock", "sheet", "handshake", "page"] + (more[verb] ?? [])
-  }
+  private static let outputs = ["out", "into", "lock", "sheet", "handshake", "page"]
   /// What is read or made beside them. `--into` may be the capsule that was read: it holds all of it.
   private static let others = ["identity", "device", "friend", "pending", "capsule"]
+  /// What one command writes and others read, by the command that writes it.
+  private static let writtenBy = ["request": "pending", "demo": "capsule"]
 
-  /// - Parameter mayHoldIt: a file that is there may be the result already: the command looks itself, with
-  ///   ``checkNew(_:except:)``.
+  /// - Parameters:
+  ///   - command: the command's name.
+  ///   - mayHoldIt: a file that is there may be the result already: the command looks itself, with
+  ///     ``checkNew(_:except:)``.
   /// - Throws: ``FileError``; ``UsageError`` when one file is named twice.
-  static func check(_ verb: String, _ options: ParsedOptions, store: LocalStore, mayHoldIt: Bool = false) throws {
-    let outputs = outputs(verb)
-    let others = others.filter { !outputs.contains($0) }
-    var taken: [(option: String, path: String)] = others.compactMap { name in options[name].map { (name, $0) } }
+  static func check(_ options: ParsedOptions, store: LocalStore, of command: String, mayHoldIt: Bool = false) throws {
+    let outputs = outputs + (writtenBy[command].map { [$0] } ?? [])
+    var taken: [(option: String, path: String)] = others.filter { !outputs.contains($0) }.compactMap { name in
+      options[name].map { (name, $0) }
+    }
     for name in outputs {
       guard let path = options[name] else { continue }
       if let other = taken.first(where: {
@@ -32,26 +34,41 @@ enum OutputFiles {
           option: "--\(name)", value: path, wanted: "a file of its own, and --\(other.option) names the same")
       }
       taken.append((name, path))
-      try AtomicFile.checkCanReplace(path)
-      // Pins and devices that are kept here are nowhere else.
-      if places(path).contains(where: { store.owns($0) }) { throw OutputTaken.inStore(path) }
+      try checkPlace(path, store)
       if !mayHoldIt { try checkNew(name, options) }
       // Private halves are never written over: nothing brings them back.
       if beginsWithPrivateHalves(path) { throw FileError.exists(path: path) }
     }
   }
 
+  /// The same for a file whose name is made from another's.
+  static func checkDerived(_ path: String, _ options: ParsedOptions, store: LocalStore) throws {
+    try checkPlace(path, store)
+    if isThere(path), !options.has("replace") { throw OutputTaken.exists(path) }
+    if beginsWithPrivateHalves(path) { throw FileError.exists(path: path) }
+  }
+
+  private static func checkPlace(_ path: String, _ store: LocalStore) throws {
+    try AtomicFile.checkCanReplace(path)
+    // Pins and devices that are kept here are nowhere else.
+    if places(path).contains(where: { store.owns($0) }) { throw OutputTaken.inStore(path) }
+  }
+
+  /// Whether something of that name is there. A link that leads nowhere is: nothing can be made in its place.
+  static func isThere(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
+  }
+
   /// Nothing is there that would be replaced.
   /// - Parameter held: options whose files hold the result already.
   static func checkNew(_ options: ParsedOptions, except held: Set<String> = []) throws {
-    for name in outputs("") where !held.contains(name) { try checkNew(name, options) }
+    for name in outputs where !held.contains(name) { try checkNew(name, options) }
   }
 
   private static func checkNew(_ name: String, _ options: ParsedOptions) throws {
     // What has not been published yet may be nowhere else. The capsule that was read is in what replaces it.
-    // A link that leads nowhere is there all the same.
-    var status = stat()
-    guard let path = options[name], lstat(path, &status) == 0, !options.has("replace"),
+    guard let path = options[name], isThere(path), !options.has("replace"),
       !(name == "into" && isCapsuleThatIsRead(path, options))
     else { return }
     throw OutputTaken.exists(path)
@@ -98,8 +115,8 @@ enum OutputFiles {
 
 extension Invocation {
   /// Writes a result. Somebody may have made a file of that name since it was looked for: without `--replace` it stays.
-  func write(_ bytes: [UInt8], to path: String) throws(FileError) {
-    try AtomicFile.write(bytes, to: path, replacing: options.has("replace"))
+  func write(_ bytes: [UInt8], to path: String, mode: mode_t = 0o644) throws(FileError) {
+    try AtomicFile.write(bytes, to: path, mode: mode, replacing: options.has("replace"))
   }
 }
 

@@ -79,6 +79,18 @@ extension Invocation {
     return try await store.deviceOrNew(text)
   }
 
+  /// Whether ``deviceOrNew(_:)`` would do: for asking before a person touches a key.
+  func checkDeviceOrNew(_ text: String) throws {
+    if isDeviceFile(text), access(text, F_OK) != 0 { return try AtomicFile.checkCanMake(text) }
+    do { _ = try publicHalves(text) } catch StoreError.deviceNotFound {}
+  }
+
+  /// Whether a device of that name can be kept here: for asking before a person touches a key.
+  func checkFreeDevice(_ name: String) throws {
+    do { _ = try store.publicHalves(name) } catch StoreError.deviceNotFound { return }
+    throw DeviceTaken(device: name)
+  }
+
   /// The same, but what is neither kept here nor a file becomes a file, which is said.
   func deviceOrNewFile(_ text: String) throws -> PublicHalves {
     if isKeptDevice(text) { return try store.publicHalves(text) }
@@ -136,6 +148,16 @@ extension Invocation {
     guard found.count == 1 else { throw ActorError.several(found.map { "\($0.0.displayName) with \($0.1)" }) }
     return first
   }
+}
+
+/// Another device has that name. Its file is not to be moved: it may hold a share.
+struct DeviceTaken: NamedError, Hashable {
+  let device: String
+
+  let name = "fileExists"
+  let kind = FaultKind.file
+  var message: String { "A device \(device) is kept here already." }
+  var next: String { "Choose another name; sealkey device export \(device) shows this one." }
 }
 
 /// Why it is not clear who acts.

@@ -181,7 +181,7 @@ import WebAuthnCore
       (["capsule", "merge", "/dev/null"], "missingOption"),
       (["capsule", "verify", "/dev/null", "--owner-key", "00"], "notARegularFile"),
       (["demo", "--stage", "open"], "missingOption"),
-      (["demo", "--capsule", "/tmp/x", "--stage", "soon"], "badValue"),
+      (["demo", "--capsule", "/tmp/no-such.capsule", "--stage", "soon"], "badValue"),
       (["demo", "--capsule", "/nonexistent/x"], "fileUnwritable"),
     ] as [([String], String)])
   func wrongUse(_ arguments: [String], _ name: String) throws {

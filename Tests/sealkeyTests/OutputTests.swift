@@ -100,6 +100,61 @@ import WebAuthnCore
     #expect(try Sealkey.text(file).contains("sealkey.identity"))
   }
 
+  /// What one command reads another writes: it is looked at as any result is.
+  @Test func whatIsWrittenBesidesTheResultIsNotReplacedUnasked() throws {
+    let folder = try TemporaryFolder()
+    let here = folder.path
+    let data = ["--key", "virtual", "--data-dir", "\(here)/data"]
+    func error(_ words: [String]) throws -> String? { try Sealkey.run(words + data).error }
+    #expect(try error(["register", "--name", "A", "--endorse", "--device", "\(here)/d", "--out", "\(here)/a"]) == nil)
+    let device = try Sealkey.text("\(here)/d")
+    let request = ["request", "register", "--name", "B", "--pending"]
+    for more in [[], ["--replace"]] {
+      for verb in [request, ["demo", "--capsule"]] {
+        #expect(try error(verb + ["\(here)/d"] + more) == "fileExists")
+        #expect(try error(verb + ["\(here)/data/directory.json"] + more) == "fileExists")
+      }
+    }
+    #expect(try Sealkey.text("\(here)/d") == device)
+    #expect(try error(request + ["\(here)/p"]) == nil)
+    #expect(try Sealkey.mode("\(here)/p") == "600")
+    let first = try Sealkey.text("\(here)/p")
+    #expect(try error(request + ["\(here)/p"]) == "fileExists")
+    #expect(try Sealkey.text("\(here)/p") == first)
+    #expect(try error(request + ["\(here)/p", "--replace"]) == nil)
+    // A link that leads nowhere takes the name.
+    _ = try Program.run("ln", ["-s", "nowhere", "\(here)/link"])
+    let linked = try Sealkey.run(["directory", "export", "--out", "\(here)/link"] + data)
+    #expect(linked.error == "fileExists")
+    // Of people that are there none is played over.
+    _ = try Program.run("mkdir", ["-p", "\(here)/people/emma", "\(here)/demo"])
+    #expect(try error(["demo", "--capsule", "\(here)/c", "--people", "\(here)/people"]) == "fileExists")
+    try Sealkey.put("precious", "\(here)/demo/tap.json")
+    #expect(try error(["demo", "--dir", "\(here)/demo"]) == "fileExists")
+    #expect(try Sealkey.text("\(here)/demo/tap.json") == "precious")
+  }
+
+  /// Values that only the end of a command uses.
+  @Test func valuesAreLookedAtBeforeTheTouch() throws {
+    let folder = try TemporaryFolder()
+    let here = folder.path
+    let data = ["--key", "virtual", "--data-dir", "\(here)/data"]
+    #expect(try Sealkey.run(["register", "--name", "A", "--out", "\(here)/a.json"] + data).code == 0)
+    let bare = ["--identity", "\(here)/a.json", "--epoch", "1", "--head", ""]
+    for (words, error) in [
+      (["register", "--name", "B", "--endorse", "--device", "\(here)/no/x"], "fileUnwritable"),
+      (["sign-in", "--device", ""], "badDeviceName"),
+      (["tap", "--estate", "", "--claim", "C"] + bare, "badValue"),
+      (["tap", "--estate", "E", "--claim", "C\nD"] + bare, "badValue"),
+      (["confirm", "--estate", " "] + bare, "badValue"),
+      (["endorse", "--identity", "\(here)/a.json", "--device", "\(here)/d", "--kem-bundle", "00"], "missingOption"),
+    ] as [([String], String)] {
+      let run = try Sealkey.run(words + data)
+      #expect(run.error == error, "\(words): \(run.json)")
+      #expect(!run.err.contains("Touch"))
+    }
+  }
+
   /// The mark of a virtual key goes with a person wherever the record goes.
   @Test func aSimulatedPersonStaysOne() throws {
     let folder = try TemporaryFolder()

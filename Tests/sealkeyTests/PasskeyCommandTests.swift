@@ -79,7 +79,7 @@ private final class Browser {
 
   /// Asks, answers with `browser`, and takes the answer in.
   private func ceremony(_ words: [String], _ browser: Browser, out: String) throws -> Sealkey.Run {
-    let asked = try Sealkey.run(["request"] + words + ["--pending", path("pending")] + data)
+    let asked = try Sealkey.run(["request"] + words + ["--pending", path("pending"), "--replace"] + data)
     #expect(asked.code == 0, "\(words): \(asked.json)")
     try Sealkey.put(try browser.answer(#require(asked.json["publicKey"])), path("answer"))
     return try Sealkey.run(
@@ -148,7 +148,8 @@ private final class Browser {
     #expect(try Sealkey.run(["request", "register", "--name", "A"] + data).error == "missingOption")
     // The answer to one question is none to another.
     _ = try ceremony(tap, browser, out: "good.json")
-    _ = try Sealkey.run(["request"] + tap.map { $0 == "E" ? "F" : $0 } + ["--pending", path("pending")] + data)
+    _ = try Sealkey.run(
+      ["request"] + tap.map { $0 == "E" ? "F" : $0 } + ["--pending", path("pending"), "--replace"] + data)
     #expect(
       try Sealkey.run(["import", path("answer"), "--pending", path("pending")] + data).error == "verificationFailed")
   }

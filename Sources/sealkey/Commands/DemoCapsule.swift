@@ -18,7 +18,9 @@ enum DemoCapsule {
     let start = invocation.now - SyntheticEstate.duration(of: policy, upTo: stage) - 3600
     let folder = invocation.options["people"]
     if let folder {
-      if access("\(folder)/ada", F_OK) == 0 { throw FileError.exists(path: folder) }
+      for name in ["ada", "karin", "david", "ruth", "emma"] where OutputFiles.isThere("\(folder)/\(name)") {
+        throw FileError.exists(path: "\(folder)/\(name)")
+      }
       try makeFolder(folder)
     }
 

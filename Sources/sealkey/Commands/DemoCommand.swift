@@ -34,6 +34,7 @@ extension Command {
     for option in ["stage", "people"] where invocation.options.has(option) { throw UsageError.missingOption("capsule") }
     let folder = invocation.options["dir"] ?? "sealkey-demo"
     if mkdir(folder, 0o755) != 0, errno != EEXIST { throw FileError.unwritable(path: folder, errno: errno) }
+    try checkFiles(in: folder, invocation)
     let session = try VirtualSession(invocation)
     defer { session.host.stop() }
     do {
@@ -43,6 +44,16 @@ extension Command {
     } catch {
       await session.key.close()
       throw error
+    }
+  }
+
+  /// A rehearsal replaces what a rehearsal wrote, and nothing else unasked.
+  private static func checkFiles(in folder: String, _ invocation: Invocation) throws {
+    for path in ["identity.json", "endorsement.json", "tap.json"].map({ "\(folder)/\($0)" })
+    where OutputFiles.isThere(path) {
+      if OutputFiles.beginsWithPrivateHalves(path) { throw FileError.exists(path: path) }
+      let held = try? Artefact(parsing: AtomicFile.read(path))
+      if held?.isSimulated != true, !invocation.options.has("replace") { throw OutputTaken.exists(path) }
     }
   }
 

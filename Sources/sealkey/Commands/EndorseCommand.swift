@@ -32,6 +32,8 @@ extension Command {
       _ = try KEMBundle(parsing: bundle)
       try confirmForeignDevice(invocation, key, record)
     } else {
+      // A bundle given beside a device that has its own would be passed over.
+      if invocation.options.has("kem-bundle") { throw UsageError.missingOption("device-public-key") }
       halves = try invocation.deviceOrNewFile(try invocation.required("device"))
     }
     return try await invocation.withKey(touches: 1) { _, session in

@@ -44,7 +44,7 @@ extension Command {
     }
     let (record, simulated) = try HolderVerb.bareHolder(invocation)
     let statement = Statement.custodyConfirm(
-      estateID: try invocation.required("estate"), epoch: try invocation.epoch(),
+      estateID: try invocation.identifier("estate"), epoch: try invocation.epoch(),
       recordHeadDigest: try invocation.head())
     return try await HolderVerb.bare(
       statement, record, simulated, "It says that \(record.displayName) still has this key, and releases nothing.",
@@ -67,7 +67,7 @@ enum HolderVerb {
   ) async throws -> Outcome {
     try refuseDeleted(record, among: invocation.knownPeople())
     return try await invocation.withKey(touches: 1) { _, session in
-      invocation.say(meaning)
+      invocation.say(meaning.printable)
       let signed = try await Ceremony(
         key: session, userVerification: invocation.options.has("no-uv") ? .discouraged : .preferred
       ).sign(statement, as: record)

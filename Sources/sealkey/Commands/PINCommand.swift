@@ -52,8 +52,8 @@ extension Command {
             PINRequest(keyName: facts.name, triesLeft: nil, minimumLength: rules.minimumLength)))
         return Outcome(
           text:
-            "\(facts.name) has a PIN now. It guards what is locked with the key, and every program that asks for it. A touch "
-            + "alone still signs for whoever holds the key and does not ask: sealkey settings always-uv on closes that.",
+            "\(facts.name) has a PIN now. It guards what is locked with the key and every program that asks. A touch alone "
+            + "still signs for whoever holds the key and does not ask: sealkey settings always-uv on closes that.",
           json: .object([("name", .string(facts.name)), ("simulated", .bool(facts.isSimulated)), ("set", .bool(true))]))
       }
     case "change":
@@ -101,7 +101,7 @@ enum PINCommandError: NamedError, Hashable {
   }
   var next: String {
     switch self {
-    case .alreadySet: "Nothing was changed."
+    case .alreadySet: "Change it: sealkey pin change"
     case .differs: "Run the command again."
     }
   }

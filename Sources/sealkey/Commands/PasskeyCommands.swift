@@ -42,7 +42,7 @@ extension Command {
     }
     let exclude = word == "register" ? invocation.knownPeople().credentialIDs : []
     let options = try request.options(excludeList: exclude)
-    try AtomicFile.write(request.encoded(), to: path, mode: 0o600, replacing: invocation.options.has("replace"))
+    try invocation.write(request.encoded(), to: path, mode: 0o600)
     invocation.say(
       "Wrote \(path): keep it until the answer is here, then: sealkey import ANSWER --pending \(path)".printable)
     let text = JSONWriter.write(options, .readable)
@@ -104,11 +104,11 @@ private enum PasskeyVerb {
       return .revokeDevice(devicePublicKey: key)
     case "tap":
       return .releaseAuthorize(
-        estateID: try invocation.required("estate"), epoch: try invocation.epoch(),
-        claimID: try invocation.required("claim"), recordHeadDigest: try invocation.head())
+        estateID: try invocation.identifier("estate"), epoch: try invocation.epoch(),
+        claimID: try invocation.identifier("claim"), recordHeadDigest: try invocation.head())
     case "confirm":
       return .custodyConfirm(
-        estateID: try invocation.required("estate"), epoch: try invocation.epoch(),
+        estateID: try invocation.identifier("estate"), epoch: try invocation.epoch(),
         recordHeadDigest: try invocation.head())
     case "delete": return .identityDelete(nonce: Random.bytes(32))
     default:

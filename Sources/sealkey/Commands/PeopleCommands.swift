@@ -27,13 +27,15 @@ extension Command {
     if people.live.isEmpty {
       throw StoreError.identityDeleted(name: people.records.values.map(\.displayName).sorted().joined(separator: ", "))
     }
+    let name = invocation.options["device"] ?? "this-computer"
+    try invocation.checkDeviceOrNew(name)
     return try await invocation.withKey(touches: 2) { _, session in
       let ceremony = invocation.ceremony(session)
       invocation.say("The first touch says who you are. It signs nothing but a random number.")
       let found = try await ceremony.signIn(among: people, isDiscoverable: isDiscoverable)
       var record = found.record
       invocation.say("This key is \(record.displayName)'s\(found.isBackup ? ", a backup" : "").".printable)
-      let (halves, isNew) = try await invocation.deviceOrNew(invocation.options["device"] ?? "this-computer")
+      let (halves, isNew) = try await invocation.deviceOrNew(name)
       if isNew { invocation.say("Made a device for this computer. It holds secrets and stays here.") }
       invocation.say("The second touch lets this computer's device speak for \(record.displayName).".printable)
       let (endorsement, signed) = try await ceremony.endorse(
@@ -78,6 +80,8 @@ extension Command {
     let me = try invocation.person("me")
     let friend = try invocation.person("friend")
     let device = try invocation.deviceFile(try invocation.required("device"))
+    let path = invocation.options["handshake"] ?? invocation.options["out"].map { Self.beside($0, "handshake") }
+    if let path { try OutputFiles.checkDerived(path, invocation.options, store: invocation.store) }
     let people = try invocation.store.people()
     if let pin = people.pins[friend.record.rootHash], pin.publicKey != friend.record.publicKey {
       throw StoreError.publicKeyChanged(name: friend.record.displayName, rootHash: friend.record.rootHash)
@@ -101,16 +105,15 @@ extension Command {
       try $0.pin(pin)
     }
     let handshake = Artefact(.forgeHandshake, meeting.handshake, isSimulated: isSimulated)
-    let path = invocation.options["handshake"] ?? invocation.options["out"].map { Self.beside($0, "handshake") }
     var isWritten = false
     if let path {
       do throws(FileError) {
         try invocation.write(handshake.encoded(pretty: true), to: path)
         invocation.say("Wrote \(path).".printable)
         isWritten = true
-      } catch { invocation.losses.add("the handshake, which --json shows", error) }
+      } catch { invocation.losses.add("so the handshake is on the standard output", error) }
     }
-    return try invocation.deliver(
+    var outcome = try invocation.deliver(
       Artefact(
         .friendship, meeting.friendship, isSimulated: isSimulated, evidence: meeting.signed.evidence(for: friend.record)
       ),
@@ -123,6 +126,13 @@ extension Command {
         ("handshakeFile", isWritten ? path.map { .string($0) } : nil),
         ("handshake", !isWritten ? try? JSONReader.parse(handshake.encoded()) : nil),
       ])
+    // Your device has signed it and it is nowhere else.
+    if !isWritten {
+      let text = String(decoding: handshake.encoded(pretty: true), as: UTF8.self)
+      outcome.text = outcome.text.isEmpty ? text : "\(outcome.text)\n\(text)"
+      outcome.isDocument = true
+    }
+    return outcome
   }
 
   static let receipt = Command(

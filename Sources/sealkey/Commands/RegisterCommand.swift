@@ -35,8 +35,12 @@ extension Command {
     if invocation.options.has("device"), !endorses { throw UsageError.missingOption("endorse") }
     let path = endorses ? try invocation.required("device") : nil
     // A device that does not read is said before the key is touched.
-    if let path, access(path, F_OK) == 0 || invocation.store.deviceNames.contains(path) {
-      _ = try invocation.publicHalves(path)
+    if let path {
+      if access(path, F_OK) == 0 || invocation.store.deviceNames.contains(path) {
+        _ = try invocation.publicHalves(path)
+      } else {
+        try AtomicFile.checkCanMake(path)
+      }
     }
     return try await invocation.withKey(touches: endorses ? 2 : 1) { key, session in
       await invocation.warnOfNoPIN(key)

@@ -22,7 +22,7 @@ extension Command {
         invocation, "alwaysUv",
         on
           ? "The key will ask for the PIN or a finger every time, for everything, also for programs that do not ask for it."
-          : "The key will only ask for the PIN or a finger when a program wants it. Seal asks for it wherever it is needed."
+          : "The key will only ask for the PIN or a finger when a program wants it: a touch alone then signs for whoever holds it."
       ) { key, session in try await key.setAlwaysUv(on, pin: session.pin) }
     case ("min-pin-length", 2):
       guard let length = Int(words[1]), (4...63).contains(length) else {

@@ -148,6 +148,7 @@ extension Command {
     let passphraseDescriptor = try invocation.descriptor("passphrase-fd")
     let isProtected = invocation.options.has("protect") || passphraseDescriptor != nil
     if isProtected, !invocation.options.has("store") { throw UsageError.missingOption("store") }
+    if let name = invocation.options["store"] { try invocation.checkFreeDevice(name) }
     return try await invocation.withKey(touches: 1) { _, session in
       let opened = try await Ceremony(key: session).unlock(record) {
         invocation.say(

@@ -31,8 +31,8 @@ extension Command {
       throw UsageError.missingOption("capsule")
     }
     let (record, simulated) = try HolderVerb.bareHolder(invocation)
-    let estate = try invocation.required("estate")
-    let claim = try invocation.required("claim")
+    let estate = try invocation.identifier("estate")
+    let claim = try invocation.identifier("claim")
     let statement = Statement.releaseAuthorize(
       estateID: estate, epoch: try invocation.epoch(), claimID: claim, recordHeadDigest: try invocation.head())
     return try await HolderVerb.bare(
