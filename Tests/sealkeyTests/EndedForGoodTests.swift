@@ -39,7 +39,8 @@ import WebAuthnCore
 
   /// Somebody unknown is not deleted by a record's bare word: it would keep the genuine record out for good.
   @Test func aBareWordOfADeletionNeedsSomebodyKnown() throws {
-    #expect(try Sealkey.run(["register", "--name", "Ada", "--out", path("ada.json"), "--endorse"] + here).code == 0)
+    let register = ["register", "--name", "Ada", "--out", path("ada.json"), "--endorse", "--device", path("l.device")]
+    #expect(try Sealkey.run(register + here).code == 0)
     let exported = try Sealkey.run(["directory", "export", "--out", path("people.json")] + here)
     #expect(exported.code == 0, "\(exported.json)")
     let listed = try Sealkey.run(["directory", "list"] + here).json["identities"]?.array?.first

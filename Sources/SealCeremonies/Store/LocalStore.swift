@@ -88,7 +88,7 @@ public struct LocalStore: Sendable {
     switch folder {
     case estatesPath: return target.hasSuffix(".jsonl")
     case devicesPath: return target.hasSuffix(".device")
-    default: return ["directory.json", "known-keys.json"].contains(target)
+    default: return ["directory.json", "known-keys.json"].contains(target) || target.hasPrefix("virtual-key")
     }
   }
 }
