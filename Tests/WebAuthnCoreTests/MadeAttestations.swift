@@ -154,7 +154,7 @@ struct MadeAttestation: Sendable {
       02b93ad409490e87cd5e758ea6a331a1deb75ba846
       """),
     MadeAttestation(
-      "packed without basicConstraints", ["attestationCertificate(basicConstraints)"],
+      "packed without basicConstraints, as older keys have it", [],
       """
       a363666d74667061636b65646761747453746d74a363616c67266373696758473045022100951bda3a498e80b71c1ac7818f\
       468d2222adf538a81a9d9f1108a0a611809e030220363ad01815861a2c2fa72b51d84a3cdb7b12e7392ba1108f1c4c3395c3\
