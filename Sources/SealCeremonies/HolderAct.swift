@@ -156,7 +156,7 @@ public final class HolderAct: Sendable {
         made = event
         try store.add(
           fresh.verification.toBeKept, reading.capsule.estateID, reading.capsule.ownerHash, ownerKey, now,
-          trustsClock: fresh.verification.latestProvenTime <= now + EstateHistory.clockTolerance)
+          trustsClock: fresh.verification.allows(clock: now))
         try store.add(
           [event], reading.capsule.estateID, reading.capsule.ownerHash, ownerKey, nil,
           isSimulated: signed.evidence.isSimulated)

@@ -56,8 +56,6 @@ final class PINSource {
   var answer: CheckedPIN?
   /// The last one was wrong.
   var lastWasWrong = false
-  /// The answer before was for a key that was lifted since.
-  var mayBeAnotherKey = false
   /// How often in a row a PIN was given that the key has refused before.
   var repetitions = 0
 

@@ -81,10 +81,9 @@ extension SecurityKey {
     while true {
       do {
         do { return try withPIN() } catch let error as SecurityKeyError where session.link.wantsNewTap(after: error) {
-          try session.link.renew()
+          try renew(session)
           // The token is gone with the tap, and nothing here proves that the key is the same: the PIN is asked for again.
           source.answer = nil
-          source.mayBeAnotherKey = true
           pin = try await askForPIN(probe, info, source)
           return try withPIN()
         } catch SecurityKeyError.status(.pinAuthInvalid) {
@@ -125,12 +124,12 @@ extension SecurityKey {
         do { return try withDevice(session, usesProtocol: true) { try body($0, pin) } } catch let error
           as SecurityKeyError where session.link.wantsNewTap(after: error)
         {
-          try session.link.renew()
+          try renew(session)
           // A PIN is for one key: only the same key gets it again.
-          let isSame = try sameKey?.isProven(by: probe) ?? false
-          if !isSame {
+          if let sameKey, try sameKey.isProven(by: probe) {
+            provenHere.formUnion(sameKey.credentials)
+          } else {
             source.answer = nil
-            source.mayBeAnotherKey = true
           }
           let again = try await askForPIN(probe, info, source)
           return try withDevice(session, usesProtocol: true) { try body($0, again) }
@@ -208,14 +207,13 @@ extension SecurityKey {
       let request = PINRequest(
         keyName: endpoint.name, triesLeft: tries?.triesLeft, minimumLength: minimum,
         lastWasWrong: source.lastWasWrong && source.repetitions == 0, lastWasRepeated: source.repetitions > 0,
-        mayBeAnotherKey: source.mayBeAnotherKey || (wasLaidOnAgain && provenHere.isEmpty))
+        mayBeAnotherKey: wasLaidOnAgain && provenHere.isEmpty)
       let pin = try await CheckedPIN.ask(provider, request)
       guard !cancelSwitch.isPulled else { throw SecurityKeyError.transport(.cancelled) }
       guard refusedPINs.contains(pin, by: mark(info)) else {
         source.repetitions = 0
         source.answer = pin
         // From here on it is the PIN of the key that lies there.
-        source.mayBeAnotherKey = false
         wasLaidOnAgain = false
         return pin
       }

@@ -166,7 +166,20 @@ struct Invocation: Sendable {
   /// An identity from a file, with what is known here to have ended since: the file may be an older copy.
   func identity(_ path: String) throws -> (record: DirectoryRecord, isSimulated: Bool) {
     let (record, isSimulated) = try record(path)
-    return (record.knowing(knownPeople().records[record.rootHash]), isSimulated)
+    return (knowing(record), isSimulated)
+  }
+
+  /// The record with what is known here to have ended, whatever the file says.
+  private func knowing(_ record: DirectoryRecord) -> DirectoryRecord {
+    record.knowing(knownPeople().records[record.rootHash])
+  }
+
+  /// The record of somebody who acts, with what is known here to have ended.
+  /// - Throws: ``StoreError/identityDeleted(name:)``.
+  func living(_ record: DirectoryRecord) throws(StoreError) -> DirectoryRecord {
+    let record = knowing(record)
+    guard record.tier != Tier.deleted.rawValue else { throw .identityDeleted(name: record.displayName) }
+    return record
   }
 
   /// An identity record from a file, as it is there.

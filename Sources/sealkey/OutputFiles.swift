@@ -34,24 +34,22 @@ enum OutputFiles {
           option: "--\(name)", value: path, wanted: "a file of its own, and --\(other.option) names the same")
       }
       taken.append((name, path))
-      try checkPlace(path, store)
-      if !mayHoldIt { try checkNew(name, options) }
-      // Private halves are never written over: nothing brings them back.
-      if beginsWithPrivateHalves(path) { throw FileError.exists(path: path) }
+      try checkTarget(path, store, mayBeThere: mayHoldIt || mayBeThere(name, path, options))
     }
   }
 
   /// The same for a file whose name is made from another's.
   static func checkDerived(_ path: String, _ options: ParsedOptions, store: LocalStore) throws {
-    try checkPlace(path, store)
-    if isThere(path), !options.has("replace") { throw OutputTaken.exists(path) }
-    if beginsWithPrivateHalves(path) { throw FileError.exists(path: path) }
+    try checkTarget(path, store, mayBeThere: options.has("replace"))
   }
 
-  private static func checkPlace(_ path: String, _ store: LocalStore) throws {
+  private static func checkTarget(_ path: String, _ store: LocalStore, mayBeThere: Bool) throws {
     try AtomicFile.checkCanReplace(path)
     // Pins and devices that are kept here are nowhere else.
     if places(path).contains(where: { store.owns($0) }) { throw OutputTaken.inStore(path) }
+    if !mayBeThere, isThere(path) { throw OutputTaken.exists(path) }
+    // Private halves are never written over: nothing brings them back.
+    if beginsWithPrivateHalves(path) { throw FileError.exists(path: path) }
   }
 
   /// Whether something of that name is there. A link that leads nowhere is: nothing can be made in its place.
@@ -63,15 +61,16 @@ enum OutputFiles {
   /// Nothing is there that would be replaced.
   /// - Parameter held: options whose files hold the result already.
   static func checkNew(_ options: ParsedOptions, except held: Set<String> = []) throws {
-    for name in outputs where !held.contains(name) { try checkNew(name, options) }
+    for name in outputs where !held.contains(name) {
+      guard let path = options[name], !mayBeThere(name, path, options), isThere(path) else { continue }
+      throw OutputTaken.exists(path)
+    }
   }
 
-  private static func checkNew(_ name: String, _ options: ParsedOptions) throws {
-    // What has not been published yet may be nowhere else. The capsule that was read is in what replaces it.
-    guard let path = options[name], isThere(path), !options.has("replace"),
-      !(name == "into" && isCapsuleThatIsRead(path, options))
-    else { return }
-    throw OutputTaken.exists(path)
+  /// Whether a file may stand where a result goes. What has not been published yet may be nowhere else; the capsule that
+  /// was read is in what replaces it.
+  private static func mayBeThere(_ name: String, _ path: String, _ options: ParsedOptions) -> Bool {
+    options.has("replace") || name == "into" && isCapsuleThatIsRead(path, options)
   }
 
   /// Whether what `--into` names is the capsule that was read.

@@ -84,7 +84,7 @@ extension LocalStore {
       do {
         try await remember(
           verified.toBeKept, estateID: capsule.estateID, ownerHash: owner, ownerKey: key, seenAt: context.now,
-          trustsClock: verified.latestProvenTime <= context.now + EstateHistory.clockTolerance)
+          trustsClock: verified.allows(clock: context.now))
       } catch {
         guard remembering == .whenPossible, let named = error as? any NamedError else { throw error }
         problem = named
@@ -106,10 +106,10 @@ extension CapsuleVerification {
     }
   }
 
-  /// The latest time that the owner or a trusted authority has put to anything in the record: a clock that shows less is
-  /// behind. A key holder's word is not taken, who could hold up everybody's first sights with it.
-  var latestProvenTime: Int64 {
+  /// Whether nothing to which the owner or a trusted authority has put a time is later than a clock that shows `now`. A key
+  /// holder's word is not taken, who could hold up everybody's first sights with it.
+  func allows(clock now: Int64) -> Bool {
     let owners = admitted.filter { $0.kind?.isOwnerKind ?? false }.map(\.terms.occurredAtEpoch)
-    return max(owners.max() ?? .min, tokenTimes.values.max() ?? .min)
+    return max(owners.max() ?? .min, tokenTimes.values.max() ?? .min) <= now + EstateHistory.clockTolerance
   }
 }

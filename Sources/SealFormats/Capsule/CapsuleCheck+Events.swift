@@ -15,38 +15,44 @@ extension CapsuleCheck {
     let stated = Dictionary(grouping: capsule.entries) { $0.event.terms.id }
     let order = events.indices.sorted { events[$0].logPosition < events[$1].logPosition }
 
-    var passed = Set<Int>()
+    var judged: [(index: Int, problems: [Problem])] = []
     var holdersThen = Set<String>()
-    let holdersAtLast = newestHolders(events, facts)
     for index in order {
       let event = events[index]
       let entry = stated[event.terms.id]?.first { $0.event.terms == event.terms }
       let problems = problems(of: event, facts[index], entry, holdersThen, isKnown: index < knownCount)
-      let counts =
-        event.terms.actorHash == capsule.ownerHash || index < knownCount
-        || holdersAtLast.contains(event.terms.actorHash)
-      for problem in problems {
-        // A gap before an entry that does not count says nothing of those that do.
-        let isIdle = !counts && problem.name == "previousMissing"
-        report.add(
-          isIdle ? .note : problem.isSoft ? softOutcome : .bad, problem.name, subject(event), problem.text)
-      }
-      checkToken(event, facts[index])
-      guard !problems.contains(where: \.stopsAdmission) else { continue }
-      passed.insert(index)
-      if !problems.contains(where: { !$0.isSoft }) {
-        report.add(.good, "event", subject(event), "It is signed, linked and allowed.")
-      }
-      if event.kind == .epochPublished, let body = try? EpochPublishedPayload(parsing: event.terms.payload) {
+      judged.append((index, problems))
+      if !problems.contains(where: \.stopsAdmission), event.kind == .epochPublished,
+        let body = try? EpochPublishedPayload(parsing: event.terms.payload)
+      {
         statements.append((event, body))
         holdersThen = Set(body.custodianHashes)
       }
     }
     let holdersNow = statements.last.map { Set($0.body.custodianHashes) } ?? []
-    for index in order where passed.contains(index) {
+    func counts(_ index: Int) -> Bool {
+      let writer = events[index].terms.actorHash
+      return writer == capsule.ownerHash || index < knownCount || holdersNow.contains(writer)
+    }
+    var passed: [Int] = []
+    for (index, problems) in judged {
       let event = events[index]
-      let isOwners = event.terms.actorHash == capsule.ownerHash
-      guard isOwners || index < knownCount || holdersNow.contains(event.terms.actorHash) else {
+      for problem in problems {
+        // A gap before an entry that does not count says nothing of those that do.
+        let isIdle = problem.name == "previousMissing" && !counts(index)
+        report.add(
+          isIdle ? .note : problem.isSoft ? softOutcome : .bad, problem.name, subject(event), problem.text)
+      }
+      checkToken(event, facts[index])
+      guard !problems.contains(where: \.stopsAdmission) else { continue }
+      passed.append(index)
+      if !problems.contains(where: { !$0.isSoft }) {
+        report.add(.good, "event", subject(event), "It is signed, linked and allowed.")
+      }
+    }
+    for index in passed {
+      let event = events[index]
+      guard counts(index) else {
         report.add(
           .note, "formerHolder", subject(event),
           "Its writer is not a key holder any more, so it does not count here.")
@@ -54,16 +60,6 @@ extension CapsuleCheck {
       }
       admitted.append(event)
     }
-  }
-
-  /// Whoever the owner's newest statement names.
-  private func newestHolders(_ events: [EstateEvent], _ facts: [EventFacts]) -> Set<String> {
-    let statements = events.indices.filter {
-      events[$0].kind == .epochPublished && events[$0].terms.actorHash == capsule.ownerHash && facts[$0].isSigned
-        && facts[$0].isEndorsed && facts[$0].payloadError == nil
-    }
-    guard let newest = statements.max(by: { events[$0].logPosition < events[$1].logPosition }) else { return [] }
-    return Set((try? EpochPublishedPayload(parsing: events[newest].terms.payload))?.custodianHashes ?? [])
   }
 
   private var softOutcome: VerificationReport.Check.Outcome { context.isStrict ? .bad : .warning }

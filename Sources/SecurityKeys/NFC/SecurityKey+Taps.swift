@@ -10,9 +10,7 @@ extension SecurityKey {
   /// Runs `attempt`; when the card wants to be lifted and laid on again for it, asks for that and runs it once more.
   func tapping<R>(_ session: Session, _ attempt: () throws -> R) throws -> R {
     do { return try attempt() } catch let error as SecurityKeyError where session.link.wantsNewTap(after: error) {
-      try session.link.renew()
-      provenHere = []
-      wasLaidOnAgain = true
+      try renew(session)
       return try attempt()
     }
   }
@@ -20,6 +18,11 @@ extension SecurityKey {
   /// Asks for the new tap before anything else, of a card that is known to want one.
   func freshTap(_ session: Session) throws(SecurityKeyError) {
     guard let card = session.link.card, card.needsTapForEach, (card.card?.ceremonies ?? 0) > 0 else { return }
+    try renew(session)
+  }
+
+  /// Asks for a new tap. What was proven of the key before says nothing of the one that lies there now.
+  func renew(_ session: Session) throws(SecurityKeyError) {
     try session.link.renew()
     provenHere = []
     wasLaidOnAgain = true

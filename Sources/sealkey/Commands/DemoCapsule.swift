@@ -17,15 +17,16 @@ enum DemoCapsule {
     let policy = ReleasePolicy(threshold: 2)
     let start = invocation.now - SyntheticEstate.duration(of: policy, upTo: stage) - 3600
     let folder = invocation.options["people"]
+    let names = ["Ada", "Karin", "David", "Ruth"]
     if let folder {
-      for name in ["ada", "karin", "david", "ruth", "emma"] where OutputFiles.isThere("\(folder)/\(name)") {
-        throw FileError.exists(path: "\(folder)/\(name)")
+      for path in (names + ["Emma"]).map({ "\(folder)/\($0.lowercased())" }) where OutputFiles.isThere(path) {
+        throw FileError.exists(path: path)
       }
       try makeFolder(folder)
     }
 
     var people: [DemoPerson] = []
-    for name in ["Ada", "Karin", "David", "Ruth"] {
+    for name in names {
       invocation.say("\(name) registers a virtual key.")
       people.append(try await DemoPerson(name, endorsedAt: start, folder: folder, invocation))
     }

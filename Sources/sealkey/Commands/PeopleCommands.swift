@@ -192,10 +192,7 @@ extension Invocation {
   /// Somebody who acts, by name, root hash or file: refused when they have been deleted, before anybody touches anything.
   func person(_ option: String) throws -> (record: DirectoryRecord, isSimulated: Bool) {
     let found = try somebody(try required(option))
-    guard found.record.tier != Tier.deleted.rawValue else {
-      throw StoreError.identityDeleted(name: found.record.displayName)
-    }
-    return found
+    return (try living(found.record), found.isSimulated)
   }
 
   /// Somebody by name, root hash or file, whatever became of them.

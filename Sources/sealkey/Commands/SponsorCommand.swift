@@ -142,9 +142,7 @@ extension Command {
   ) { invocation in
     let path = try invocation.operand("The identity record or the lock file")
     let (given, simulated) = try invocation.sponsoredRecord(path)
-    // What is known here to have ended is over, whatever the file says.
-    let record = given.knowing(invocation.knownPeople().records[given.rootHash])
-    guard record.tier != Tier.deleted.rawValue else { throw StoreError.identityDeleted(name: record.displayName) }
+    let record = try invocation.living(given)
     let passphraseDescriptor = try invocation.descriptor("passphrase-fd")
     let isProtected = invocation.options.has("protect") || passphraseDescriptor != nil
     if isProtected, !invocation.options.has("store") { throw UsageError.missingOption("store") }
