@@ -60,6 +60,8 @@ public enum HKDF {
 public enum Random {
   /// `count` public random bytes: challenges, nonces, salts.
   public static func bytes(_ count: Int) -> [UInt8] {
+    // An array of no capacity is one that all threads share.
+    guard count > 0 else { return [] }
     CryptoLibrary.begin()
     return [UInt8](unsafeUninitializedCapacity: count) { out, written in
       guard RAND_bytes(out.baseAddress, Int32(count)) == 1 else { Exhaustion.end("RAND_bytes") }

@@ -35,6 +35,8 @@ public enum Hex {
   /// The bytes, likewise.
   public static func decode(utf8: UnsafeBufferPointer<UInt8>, lowercaseOnly: Bool = false) -> [UInt8]? {
     guard utf8.count.isMultiple(of: 2) else { return nil }
+    // An array of no capacity is one that all threads share, and even its count is written.
+    guard !utf8.isEmpty else { return [] }
     let table = lowercaseOnly ? lowercaseTable : anyCaseTable
     // Every bad digit has a high bit that no good one has: one test at the end suffices.
     var seen: UInt8 = 0
