@@ -77,11 +77,12 @@ final class FidoBridge {
     }
   }
 
-  /// A reply as libfido2 likes it: canonical, and promising no more assertions than it can hold.
+  /// A reply as libfido2 likes it: canonical, and promising no more assertions than it can hold. Of what does not read here
+  /// it sees nothing: libcbor makes room for whatever count stands in it.
   static func shown(_ reply: [UInt8], to request: [UInt8]) -> [UInt8] {
-    guard reply.count > 1, reply[0] == 0, let item = try? CBORDecoder.decode(reply, at: 1), let map = item.map else {
-      return reply
-    }
+    guard reply.count > 1, reply[0] == 0 else { return reply }
+    guard let item = try? CBORDecoder.decode(reply, at: 1) else { return [0] }
+    guard let map = item.map else { return reply }
     let isAssertion = request.first == CTAPCommand.getAssertion.rawValue
     let isManagement =
       request.first == CTAPCommand.credentialManagement.rawValue

@@ -152,10 +152,14 @@ struct CardCeremonyTests {
     bench.desk.lift()
     #expect(await failure { try await bench.key.open() } == "noCard")
     let patient = bench.secondKey(timings: Bench.quick)
+    let attention = bench.attend(patient)
     let task = Task { await failure { try await patient.open() } }
-    try await Task.sleep(for: .milliseconds(50))
+    // What is cancelled is an act that has begun.
+    try await eventually { bench.seen.withLock({ $0.contains(.cardNeeded(reader: Desk.reader)) }) }
     patient.cancel()
     #expect(await task.value == "cancelled")
+    await patient.close()
+    await attention.value
   }
 
   @Test("lifted between two acts: the next act asks for the card, and asks it anew what it is")

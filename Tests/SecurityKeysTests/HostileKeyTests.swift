@@ -78,6 +78,20 @@ struct HostileKeyTests {
     }
   }
 
+  /// Whatever count stands in a reply, libcbor makes room for it.
+  @Test("libfido2 sees nothing of a reply that does not read")
+  func unreadable() {
+    let huge = [UInt8](repeating: 0xFF, count: 8)
+    for body: [UInt8] in [
+      [0xBB] + huge, [0x9B] + huge, [0x5B] + huge, [0xA1, 0x01], [0xA1, 0x01, 0xBB] + huge, [0xBF],
+    ] {
+      #expect(FidoBridge.shown([0] + body, to: [1]) == [0], "\(body)")
+    }
+    for reply: [UInt8] in [[], [0], [0x2E], [0x31, 0xBB], [0, 0xA1, 0x01, 0x60]] {
+      #expect(FidoBridge.shown(reply, to: [1]) == reply, "\(reply)")
+    }
+  }
+
   @Test("a wire that never is silent is left at the deadline")
   func noise() async throws {
     // Another program's channel: its messages are dropped and renew nothing.
