@@ -251,7 +251,9 @@ struct DoctorTests {
   @Test func answers() {
     let good = Readiness.Key(name: "A", obstacle: nil, es256: true, prf: true, verifiesPerson: true)
     let u2f = Readiness.Key(name: "B", obstacle: nil, es256: true, prf: false, verifiesPerson: false)
-    let blocked = Readiness.Key(name: "C", obstacle: "its PIN is blocked", es256: true, prf: true, verifiesPerson: true)
+    let blocked = Readiness.Key(
+      name: "C", obstacle: .init("its PIN is blocked"), es256: true, prf: true,
+      verifiesPerson: true)
     let bare = Readiness.Key(name: "D", obstacle: nil, es256: true, prf: true, verifiesPerson: false)
     for act in Readiness.Act.allCases {
       #expect(Readiness.answer(act, keys: [good]).can)
@@ -263,6 +265,29 @@ struct DoctorTests {
     }
     #expect(Readiness.answer(.unlock, keys: [bare]).because.contains("pin set"))
     #expect(Readiness.answer(.unlock, keys: [u2f]).because.contains("hmac-secret"))
+  }
+
+  @Test(
+    "what a PIN that cannot be used leaves to a touch alone",
+    arguments: [
+      (["clientPin": true], [.tap]), (["clientPin": true, "makeCredUvNotRqd": true], [.register, .tap]),
+      (["clientPin": true, "makeCredUvNotRqd": true, "alwaysUv": true], []),
+      (["clientPin": true, "uv": true], [.register, .tap, .unlock]),
+    ] as [([String: Bool], Set<Readiness.Act>)])
+  func touchAlone(options: [String: Bool], left: Set<Readiness.Act>) throws {
+    var info = try #require(ModelInfo.any)
+    info.options = options
+    var changing = info
+    changing.forcePINChange = true
+    for (info, tries) in [(info, 0), (info, 3), (changing, 8)] {
+      let obstacle = Readiness.obstacle(info, triesLeft: tries, lastTries: false)
+      let key = Readiness.Key(name: "A", obstacle: obstacle, es256: true, prf: true, verifiesPerson: true)
+      for act in Readiness.Act.allCases {
+        let answer = Readiness.answer(act, keys: [key])
+        #expect(answer.can == left.contains(act), "\(act): \(answer)")
+        #expect(answer.because.contains("--no-uv") == (answer.can && options["uv"] == nil), "\(act): \(answer)")
+      }
+    }
   }
 }
 

@@ -34,11 +34,37 @@ import WebAuthnCore
     #expect(!ready.err.contains("Touch"))
     #expect(try Sealkey.run(["settings", "require-pin-change", "--yes"] + key, pin: "2468").code == 0)
     let forced = try Sealkey.run(["doctor"] + key)
-    #expect(can(forced).values.allSatisfy { !$0 })
+    // A touch alone asks for no PIN.
+    #expect(can(forced) == ["register": true, "tap": true, "unlock": false], "\(forced.json)")
     #expect(names(forced).contains("pinChangeRequired"))
     let text = try Program.run(Program.sealkey, ["doctor"] + key)
-    #expect(text.out.contains("You can tap: no, because"))
+    #expect(
+      text.out.contains("You can tap: yes, because virtual key does it with a touch alone (--no-uv)"), "\(text.out)")
     #expect(text.out.contains("sealkey pin change"))
+    #expect(try Sealkey.run(["register", "--name", "Ada", "--no-store", "--no-uv"] + key).code == 0)
+  }
+
+  @Test("what doctor and info say of a blocked PIN is what the key does")
+  func blocked() throws {
+    let folder = try TemporaryFolder()
+    let key = ["--key", "virtual", "--data-dir", "\(folder.path)/data"]
+    let register = ["register", "--name", "Ada", "--no-store"] + key
+    #expect(try Sealkey.run(["pin", "set"] + key, pin: "2468").code == 0)
+    for _ in 0..<5 { #expect(try Sealkey.run(register, pin: "1357").code == 4) }
+    let low = try Sealkey.run(["doctor"] + key)
+    #expect(can(low) == ["register": true, "tap": true, "unlock": false], "\(low.json)")
+    let text = try Program.run(Program.sealkey, ["doctor"] + key).out
+    #expect(
+      text.contains("3 PIN tries are left. When none is, it takes no PIN until it is reset, and a reset"), "\(text)")
+    for _ in 0..<3 { #expect(try Sealkey.run(register + ["--last-tries"], pin: "1357").code == 4) }
+    let run = try Sealkey.run(["doctor"] + key)
+    #expect(names(run).contains("pinBlocked"))
+    #expect(can(run) == ["register": true, "tap": true, "unlock": false], "\(run.json)")
+    let seal = try Sealkey.run(["info"] + key).json["seal"]
+    #expect(seal?["canTap"]?.bool == true && seal?["canRegister"]?.bool == true)
+    #expect(seal?["obstacle"]?.string == "its PIN is blocked")
+    #expect(try Sealkey.run(register).error == "pinBlocked")
+    #expect(try Sealkey.run(register + ["--no-uv"]).code == 0)
   }
 
   @Test(

@@ -83,7 +83,7 @@ private struct Examination {
       return Examination(
         name: place.name, opened: nil,
         findings: [Finding(.bad, named.name, named.message, about: place.name, next: named.next)], advisories: [],
-        state: .init(name: place.name, obstacle: named.message, es256: false, prf: false, verifiesPerson: false))
+        state: .init(name: place.name, obstacle: .init(named.message), es256: false, prf: false, verifiesPerson: false))
     }
   }
 
@@ -108,7 +108,10 @@ private struct Examination {
       case 0?:
         add(.bad, "pinBlocked", "Its PIN is blocked.", SecurityKeyError.pinBlocked.next)
       case let left? where left <= 3 && !lastTries:
-        add(.bad, "pinTriesLow", "\(left) PIN tries are left.", SecurityKeyError.pinTriesLow(left: left).next)
+        add(
+          .bad, "pinTriesLow",
+          "\(left) PIN \(left == 1 ? "try is" : "tries are") left. When none is, it takes no PIN until it is reset, and a "
+            + "reset destroys what it holds for Seal.", SecurityKeyError.pinTriesLow(left: left).next)
       default: break
       }
       if info?.forcePINChange == true {

@@ -40,12 +40,30 @@ extension Command {
     }
     lines.append("With Seal it can:")
     let obstacle = Readiness.obstacle(facts.info, triesLeft: tries, lastTries: lastTries)
-    let because = obstacle ?? (can.supportsES256 ? nil : "it does not make ES256 credentials")
-    lines.append("  register and tap               \(because.map { "no, because \($0)" } ?? "yes")")
+    let key = Readiness.Key(
+      name: facts.name, obstacle: obstacle, es256: can.supportsES256, prf: can.supportsPRF,
+      verifiesPerson: can.canVerifyUser)
+    // An obstacle that leaves an act leaves it to a touch alone.
+    func reason(_ act: Readiness.Act) -> String? {
+      guard !Readiness.answer(act, keys: [key]).can else { return nil }
+      return obstacle?.reason ?? "it does not make ES256 credentials"
+    }
+    func line(_ act: Readiness.Act) -> String {
+      if let reason = reason(act) { return "no, because \(reason)" }
+      return obstacle.map { "yes, with a touch alone (--no-uv), though \($0.reason)" } ?? "yes"
+    }
+    let because = reason(.register)
+    if line(.register) == line(.tap) {
+      lines.append("  register and tap               \(line(.tap))")
+    } else {
+      lines.append("  register                       \(line(.register))")
+      lines.append("  tap                            \(line(.tap))")
+    }
     let sponsor =
       !can.supportsPRF
       ? "no, because it has no hmac-secret"
-      : because.map { "no, because \($0)" } ?? (can.canVerifyUser ? "yes" : "after you set a PIN (sealkey pin set)")
+      : (obstacle?.reason ?? because).map { "no, because \($0)" }
+        ?? (can.canVerifyUser ? "yes" : "after you set a PIN (sealkey pin set)")
     lines.append("  be a key for somebody else     \(sponsor)")
     let json: JSONValue = .object([
       ("name", .string(facts.name)), ("simulated", .bool(facts.isSimulated)), ("transport", .string(facts.transport)),
@@ -59,6 +77,7 @@ extension Command {
         "seal",
         .object([
           ("canRegister", .bool(because == nil)), ("because", because.map { .string($0) }),
+          ("canTap", .bool(reason(.tap) == nil)), ("obstacle", obstacle.map { .string($0.reason) }),
           ("supportsPRF", .bool(can.supportsPRF)),
           ("canVerifyUser", .bool(can.canVerifyUser)),
         ])
