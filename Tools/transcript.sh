@@ -39,13 +39,13 @@ type sealkey endorse --identity ada.json --device laptop.device --out endorsemen
 type sealkey verify endorsement.json --identity ada.json
 type sealkey directory list
 printf '## A key holder\n\nThe record of an estate came by mail. Here it is made up, with everybody in it.\n\n'
-type sealkey demo --capsule estate.capsule --stage open --people people --quiet
-type sealkey capsule show estate.capsule --data-dir people/karin
-type sealkey tap --capsule estate.capsule --key virtual --data-dir people/karin --into newer.capsule --out tap.json
+type sealkey demo --capsule rehearsal.capsule --stage open --people people --quiet
+type sealkey capsule show rehearsal.capsule --data-dir people/karin
+type sealkey tap --capsule rehearsal.capsule --key virtual --data-dir people/karin --into newer.capsule --out tap.json
 # What Karin read in the line above, and would type her answer to.
-sign=$(sealkey capsule show estate.capsule --data-dir people/karin --json |
+sign=$(sealkey capsule show rehearsal.capsule --data-dir people/karin --json |
   python3 -c 'import json, sys, time; print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(json.load(sys.stdin)["byFirstSight"]["lastSignOfOwnerEpoch"])))')
-type sealkey tap --capsule estate.capsule --key virtual --data-dir people/karin --into newer.capsule --out tap.json --last-sign "$sign"
+type sealkey tap --capsule rehearsal.capsule --key virtual --data-dir people/karin --into newer.capsule --out tap.json --last-sign "$sign"
 type "sealkey capsule verify newer.capsule | tail -n 2"
 printf '## A tester\n\n'
 type sealkey matrix run --tester Kim --key virtual

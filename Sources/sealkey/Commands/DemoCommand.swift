@@ -23,7 +23,7 @@ extension Command {
     ],
     examples: [
       "sealkey demo", "sealkey demo --dir /tmp/demo --json",
-      "sealkey demo --capsule estate.capsule --stage open --people people",
+      "sealkey demo --capsule rehearsal.capsule --stage open --people people",
     ]
   ) { invocation in
     try invocation.noOperands()
