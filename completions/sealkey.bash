@@ -145,7 +145,7 @@ _sealkey_options() {
     "doctor "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --replace --last-tries --virtual-touch --data-dir --yes --help" ;;
     "demo "*) echo "--dir --capsule --stage --people --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --replace --last-tries --virtual-touch --data-dir --yes --help" ;;
     "virtual run") echo "--udp --uhid --usb-gadget --vpcd --card --lift --model --fault --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --replace --last-tries --virtual-touch --data-dir --yes --help" ;;
-    "virtual models") echo "--udp --uhid --usb-gadget --vpcd --card --lift --model --fault --key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --replace --last-tries --virtual-touch --data-dir --yes --help" ;;
+    "virtual models") echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --replace --last-tries --virtual-touch --data-dir --yes --help" ;;
     "virtual "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --replace --last-tries --virtual-touch --data-dir --yes --help" ;;
     "help "*) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --replace --last-tries --virtual-touch --data-dir --yes --help" ;;
     *) echo "--key --json --quiet --timeout --pin-fd --passphrase-fd --pinentry --replace --last-tries --virtual-touch --data-dir --yes --help --version" ;;

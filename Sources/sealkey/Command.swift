@@ -93,8 +93,13 @@ struct Command: Sendable {
       lines.append(
         "  \(command.name)" + String(repeating: " ", count: max(2, 14 - command.name.count)) + command.summary)
     }
+    lines += ["", "Topics:"]
+    for (topic, text) in HelpTopic.all.sorted(by: { $0.key < $1.key }) {
+      let first = String(text.prefix { $0 != "\n" })
+      lines.append("  \(topic)" + String(repeating: " ", count: max(2, 14 - topic.count)) + first)
+    }
     lines += [
-      "", "sealkey COMMAND --help says how one is used.",
+      "", "sealkey COMMAND --help says how one is used; sealkey help TOPIC explains a topic.",
       "With no key at hand, try it all on the built-in virtual key: sealkey demo",
     ]
     return lines.joined(separator: "\n")

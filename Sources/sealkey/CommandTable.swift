@@ -27,11 +27,22 @@ extension Command {
 
   /// Whether the word after the verb is one of its words, and the options go with it.
   func check(_ options: ParsedOptions) throws(UsageError) {
+    // All keys that are there are shown.
+    if options.has("key"), ["list", "watch"].contains(name) { throw .optionOfAnotherWord("key", command: name) }
+    if options.has("virtual-touch"), !usesVirtualKey(options) { throw .noVirtualKey }
     guard !words.isEmpty else { return }
     guard let word = options.operands.first else { throw .missingOperand("One of the words \(choice)") }
     guard words.contains(word) else { throw .badValue(option: name, value: word, wanted: choice) }
     for spec in self.options where options.has(spec.name) && !spec.words.isEmpty && !spec.words.contains(word) {
       throw .optionOfAnotherWord(spec.name, command: "\(name) \(word)")
+    }
+  }
+
+  /// Whether there is a virtual key in the run that somebody could touch.
+  private func usesVirtualKey(_ options: ParsedOptions) -> Bool {
+    if name == "demo" || (name == "virtual" && options.operands.first != "models") { return true }
+    return ["key", "new-key"].contains { option in
+      options[option].map { $0 == "virtual" || $0.hasPrefix("virtual:") } == true
     }
   }
 

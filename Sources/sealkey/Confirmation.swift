@@ -10,10 +10,13 @@ import WebAuthnCore
 enum Confirmation {
   /// Explains, then asks for a word. The explanation is always given; only the question can be answered by `--yes`, and
   /// says so when it is one that can.
-  /// - Parameter lines: the explanation, and the question as its last line.
+  /// - Parameters:
+  ///   - lines: the explanation, and the question as its last line.
+  ///   - option: the option that makes the question needless, where it is another than `--yes`.
   /// - Throws: ``ConfirmationError``.
   static func ask(
-    _ lines: [String], word: String, _ invocation: Invocation, isAnsweredByYes: Bool
+    _ lines: [String], word: String, _ invocation: Invocation, isAnsweredByYes: Bool,
+    or option: String? = nil
   ) throws(ConfirmationError) {
     if isAnsweredByYes, invocation.options.has("yes") {
       for line in lines.dropLast() { invocation.say(line) }
@@ -28,7 +31,7 @@ enum Confirmation {
       guard error == .absent else { throw .notConfirmed }
       // Whoever reads the words elsewhere must know what would have been asked.
       for line in lines.dropLast() { invocation.say(line) }
-      throw .nobodyToAsk
+      throw .nobodyToAsk(option: isAnsweredByYes ? "--yes" : option)
     }
     guard answer.isEqual(to: SecretBytes(Array(word.utf8))) else { throw .notConfirmed }
   }
@@ -42,19 +45,25 @@ enum Confirmation {
 
 /// A question that was not answered with yes.
 enum ConfirmationError: NamedError, Hashable {
-  case nobodyToAsk
+  /// There is no terminal; so much would have answered the question, where anything does.
+  case nobodyToAsk(option: String?)
   case notConfirmed
 
-  var name: String { self == .nobodyToAsk ? "nobodyToAsk" : "notConfirmed" }
+  /// Whether there was nobody, and not somebody who said no.
+  var isNobody: Bool { self != .notConfirmed }
+
+  var name: String { isNobody ? "nobodyToAsk" : "notConfirmed" }
   var message: String {
-    self == .nobodyToAsk
+    isNobody
       ? "This needs a person's confirmation, and there is no terminal to ask on."
       : "Not confirmed, so nothing was done."
   }
   var next: String {
-    self == .nobodyToAsk
-      ? "Run it in a terminal; or give the option that answers the question, when you have made sure (see --help)."
-      : "Begin again when you are sure."
+    switch self {
+    case .nobodyToAsk(let option?): "Run it in a terminal; or, when you have made sure, add: \(option)"
+    case .nobodyToAsk(nil): "Run it in a terminal; no option answers this."
+    case .notConfirmed: "Begin again when you are sure."
+    }
   }
   var kind: FaultKind { .refused }
 }

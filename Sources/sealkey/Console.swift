@@ -92,11 +92,26 @@ struct TerminalText {
   func shown(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       var line = String(line).replacing("\t", with: " ").printable
-      if !showsUnicode { line = String(String.UnicodeScalarView(line.unicodeScalars.map { $0.isASCII ? $0 : "?" })) }
+      if !showsUnicode { line = Self.ascii(line) }
       // A udev rule is there to be copied.
       guard let columns, columns >= 20, !line.contains("==\"") else { return line }
       return Self.wrapped(line, columns).joined(separator: "\n")
     }.joined(separator: "\n")
+  }
+
+  /// In ASCII: the marks of the matrix in the words that a report's lines begin with, and a question mark for the rest.
+  private static func ascii(_ line: String) -> String {
+    line.unicodeScalars.map { scalar -> String in
+      switch scalar {
+      case "\u{2705}", "\u{2713}": "good"
+      case "\u{274C}", "\u{2717}": "BAD"
+      case "\u{26A0}": "note"
+      // Says that the mark before it is a picture.
+      case "\u{FE0F}": ""
+      case "\u{2013}": "-"
+      default: scalar.isASCII ? String(scalar) : "?"
+      }
+    }.joined()
   }
 
   /// Broken between words. Further lines are indented like the first or, in a table, like its last column. A word longer

@@ -41,7 +41,10 @@ enum FileKind: Hashable {
       if let file = error as? FileError, file.name != "fileTooOpen" { throw error }
       guard let found = of(path), !wanted.contains(found.kind) else {
         let json: JSONError? = if case FormatError.notJSON(let json) = error { json } else { error as? JSONError }
-        guard let json else { throw error }
+        guard let json else {
+          if error is FormatError { throw FaultInFile(path: path, below: error) }
+          throw error
+        }
         throw NoSuchText(path: path, wanted: name.hasSuffix(",") ? String(name.dropLast()) : name, error: json)
       }
       throw WrongFile(path: path, what: found.what, wanted: name, use: found.use)
@@ -146,6 +149,19 @@ struct NoSuchText: NamedError, Hashable {
     return "\(path) \(isOther ? "is not" : "does not read as") \(wanted). \(error.message)"
   }
   var next: String { "Give another file, or get this one again from where it came from." }
+}
+
+/// What is wrong with a file's contents, and which file it is.
+struct FaultInFile: NamedError {
+  let path: String
+  let below: any NamedError
+
+  var name: String { below.name }
+  var message: String { "\(path): \(below.message)" }
+  var next: String { below.next }
+  var offset: Int? { below.offset }
+  var status: Int? { below.status }
+  var kind: FaultKind { below.kind }
 }
 
 /// A good file in the wrong place.

@@ -114,6 +114,8 @@ enum UsageError: NamedError, Hashable {
   case conflict(String, String)
   case badValue(option: String, value: String, wanted: String)
   case optionOfAnotherWord(String, command: String)
+  case noVirtualKey
+  case sameFile(String, String)
   case missingOperand(String)
   case emptyOperand(String)
   case environmentNotUTF8(String)
@@ -128,9 +130,9 @@ enum UsageError: NamedError, Hashable {
     case .needlessValue: "needlessValue"
     case .repeatedOption: "repeatedOption"
     case .missingOption, .missingOneOf: "missingOption"
-    case .conflict: "conflictingOptions"
+    case .conflict, .sameFile: "conflictingOptions"
     case .badValue: "badValue"
-    case .optionOfAnotherWord: "unknownOption"
+    case .optionOfAnotherWord, .noVirtualKey: "unknownOption"
     case .missingOperand: "missingOperand"
     case .emptyOperand: "emptyOperand"
     case .environmentNotUTF8: "environmentNotUTF8"
@@ -150,6 +152,8 @@ enum UsageError: NamedError, Hashable {
     case .missingOneOf(let options):
       "One of " + options.map { "--\($0)" }.joined(separator: ", ") + " is needed."
     case .conflict(let a, let b): "--\(a) and --\(b) cannot be given together."
+    case .sameFile(let a, let b): "--\(a) and --\(b) name the same file, and each needs one of its own."
+    case .noVirtualKey: "The option --virtual-touch says who touches a virtual key, and there is none in this command."
     case .badValue(let option, let value, let wanted): "'\(value)' is not right for \(option): it takes \(wanted)."
     case .optionOfAnotherWord(let option, let command): "The option --\(option) does not go with '\(command)'."
     case .missingOperand(let what): "Missing here: \(what.prefix(1).lowercased() + what.dropFirst())."
@@ -163,6 +167,8 @@ enum UsageError: NamedError, Hashable {
   var next: String {
     switch self {
     case .noVerb, .unknownVerb: "See the list: sealkey help"
+    case .sameFile: "Give one of them another name."
+    case .noVirtualKey: "Leave it out; or use the virtual key: --key virtual"
     case .environmentNotUTF8: "Name the folder with --data-dir."
     default: "See how it is used: the same command with --help"
     }

@@ -29,7 +29,7 @@ enum OutputFiles {
       if let other = taken.first(where: {
         isSameFile($0.path, path) && !(name == "into" && $0.option == "capsule")
       }) {
-        if outputs.contains(other.option) { throw UsageError.conflict(other.option, name) }
+        if outputs.contains(other.option) { throw UsageError.sameFile(other.option, name) }
         throw UsageError.badValue(
           option: "--\(name)", value: path, wanted: "a file of its own, and --\(other.option) names the same")
       }

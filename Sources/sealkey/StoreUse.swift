@@ -188,8 +188,9 @@ enum ActorError: NamedError, Hashable {
       "A phone with Seal must publish the endorsement that sign-in wrote, and the owner must seal again after that. "
         + "Until then use a device that the record knows."
     case .none:
-      "If you are one of them: name yourself with --identity and your device with --device, or keep them here: sealkey "
-        + "directory import, sealkey device make"
+      "If you are one of them: use the computer whose device the record knows, or give that device's file with --device and "
+        + "your identity record with --identity. A device made now is in no record: sealkey sign-in endorses it, a phone with "
+        + "Seal must publish that, and the owner must seal again."
     case .several: "Say which with --device."
     }
   }

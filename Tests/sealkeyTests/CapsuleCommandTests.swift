@@ -67,6 +67,10 @@ import WebAuthnCore
       "David (simulated) opened the claim (by the record)", "this computer first saw the claim, which counts from here",
       "Claims and taps count here from when this computer first saw them",
     ] { #expect(text.contains(words), "\(words)") }
+    let mistyped = try Program.run(
+      Program.sealkey,
+      ["capsule", "show", file, "--owner-key", String(repeating: "0b", count: 64), "--no-store"] + data)
+    #expect(mistyped.out.hasPrefix("The key of --owner-key is NOT the owner's key in this file."), "\(mistyped.out)")
     // Whoever keeps nothing begins anew each time, and is told so.
     let blank = ["--data-dir", "\(folder.path)/none", "--no-store"]
     let unkept = try Program.run(Program.sealkey, ["capsule", "show", file] + blank).out

@@ -28,6 +28,33 @@ import WebAuthnCore
     #expect(try Sealkey.run(register, pin: "2468").code == 0)
   }
 
+  @Test(
+    "an option that would do nothing is refused",
+    arguments: [
+      ["list", "--key", "virtual"], ["watch", "--key", "virtual"], ["virtual", "models", "--udp", "0"],
+      ["virtual", "models", "--virtual-touch", "auto"], ["list", "--virtual-touch", "auto"],
+      ["register", "--name", "A", "--key", "udp:9", "--virtual-touch", "auto"],
+    ])
+  func idleOptions(words: [String]) throws {
+    let run = try Sealkey.run(words)
+    #expect(run.error == "unknownOption", "\(run.json)")
+    #expect(run.code == 2)
+  }
+
+  @Test("broken bytes are said to be broken, and where")
+  func broken() throws {
+    let run = try Sealkey.run(["inspect", "a2616101616203fff6"])
+    #expect(run.error == "unknownBytes")
+    #expect(run.json["error"]?["offset"]?.int == 7, "\(run.json)")
+  }
+
+  @Test("help names its topics")
+  func topics() throws {
+    let overview = try Program.run(Program.sealkey, ["help"]).out
+    #expect(overview.contains("\n  lost          What to do when something is lost."), "\(overview)")
+    #expect(overview.contains("\n  reset         sealkey does not reset keys."))
+  }
+
   @Test("a record of a run is called what it is, a page of the web nothing, and what is long is cut")
   func inspect() throws {
     let temporary = try TemporaryFolder()

@@ -81,6 +81,14 @@ private final class Browser {
   private func ceremony(_ words: [String], _ browser: Browser, out: String) throws -> Sealkey.Run {
     let asked = try Sealkey.run(["request"] + words + ["--pending", path("pending"), "--replace"] + data)
     #expect(asked.code == 0, "\(words): \(asked.json)")
+    let meaning = [
+      "register": "makes a passkey for", "endorse": "signs that a device speaks for",
+      "revoke-device": "signs that a device no longer speaks for",
+      "tap": "word to release the estate E under the claim",
+      "confirm": "still has the key, for the estate E", "delete": "signs the marker that deletes",
+    ]
+    let said = try #require(meaning[words[0]])
+    #expect(asked.err.contains("The answer ") && asked.err.contains(said), "\(asked.err)")
     try Sealkey.put(try browser.answer(#require(asked.json["publicKey"])), path("answer"))
     return try Sealkey.run(
       ["import", path("answer"), "--pending", path("pending"), "--out", path(out), "--replace"] + data)

@@ -141,6 +141,14 @@ import WebAuthnCore
     #expect(try JSONReader.parse(Array(escaped.utf8)).string == text)
   }
 
+  @Test("on a terminal that shows ASCII the marks are words")
+  func marksInASCII() {
+    let ascii = TerminalText(columns: nil, showsUnicode: false)
+    #expect(
+      ascii.shown("✅ 3/3, ❌ no, ⚠️ 1/3, – not run, ✓, ✗, é") == "good 3/3, BAD no, note 1/3, - not run, good, BAD, ?")
+    #expect(TerminalText(columns: nil, showsUnicode: true).shown("✅ 3/3") == "✅ 3/3")
+  }
+
   @Test("lines are broken between words, at the terminal's width", arguments: [20, 40, 80])
   func wrapping(columns: Int) {
     let shown = TerminalText(columns: columns, showsUnicode: true)

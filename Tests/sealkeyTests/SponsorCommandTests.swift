@@ -126,6 +126,11 @@ import WebAuthnCore
     #expect(sheet.split(separator: "\n").allSatisfy { $0.count <= 80 })
   }
 
+  @Test func oneFileForTwoIsSaidAsThat() throws {
+    let run = try Sealkey.run(["sponsor", "--name", "E", "--out", "/tmp/x-y.json", "--lock", "/tmp/x-y.json"])
+    #expect(run.json["error"]?["message"]?.string?.contains("name the same file") == true, "\(run.json)")
+  }
+
   @Test(
     arguments: [
       (["sponsor", "--out", "/tmp/x.json"], "missingOption"), (["sponsor", "--name", "E"], "missingOption"),

@@ -31,7 +31,9 @@ import WebAuthnCore
     )
     let again = try Sealkey.run(["directory", "import", file] + data)
     #expect(again.json["identities"]?.array?.first?["result"]?.string == "unchanged")
-    #expect(try Sealkey.run(["directory", "pin", "Ada"] + data).error == "nobodyToAsk")
+    let asked = try Sealkey.run(["directory", "pin", "Ada"] + data)
+    #expect(asked.error == "nobodyToAsk")
+    #expect(asked.json["error"]?["next"]?.string?.hasSuffix("add: --yes") == true)
     #expect(try Sealkey.run(["directory", "pin", "Ada", "--yes"] + data).code == 0)
     let people = "\(folder.path)/people.json"
     #expect(try Sealkey.run(["directory", "export", "--out", people] + data).code == 0)
@@ -85,7 +87,9 @@ import WebAuthnCore
     _ = try Sealkey.run(["pin", "set"] + key, pin: "2468")
     let made = try Sealkey.run(["sponsor", "--name", "Emma", "--out", "\(folder.path)/e.json"] + key, pin: "2468")
     #expect(made.code == 0)
-    #expect(try Sealkey.run(["device", "list"] + key).json["devices"]?.array?.isEmpty == true)
+    let none = try Sealkey.run(["device", "list"] + key)
+    #expect(none.json["devices"]?.array?.isEmpty == true)
+    #expect(none.err.contains("sealkey device make NAME"))
     let kept = try Sealkey.run(["unlock", "\(folder.path)/e.json", "--store", "emma"] + key, pin: "2468")
     #expect(kept.json["stored"]?.bool == true)
     let device = try Sealkey.run(["device", "export", "emma"] + key).json

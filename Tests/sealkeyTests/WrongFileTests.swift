@@ -87,4 +87,24 @@ import WebAuthnCore
       }
     }
   }
+
+  @Test("what is wrong inside a file is said with its name")
+  func names() throws {
+    let folder = try TemporaryFolder()
+    let file = "\(folder.path)/other.json"
+    try Sealkey.put(#"{"format":"somebody.elses","version":1}"#, file)
+    let run = try Sealkey.run(["verify", file])
+    #expect(run.error == "unknownFormat", "\(run.json)")
+    #expect(run.json["error"]?["message"]?.string?.hasPrefix("\(file): ") == true)
+    let ada = ["--key", "virtual", "--data-dir", "\(folder.path)/ada"]
+    #expect(try Sealkey.run(["register", "--name", "Ada", "--out", "\(folder.path)/ada.json"] + ada).code == 0)
+    let part = "\(folder.path)/e.json"
+    #expect(
+      try Sealkey.run(
+        ["endorse", "--identity", "Ada", "--device", "\(folder.path)/laptop.device", "--out", part] + ada
+      ).code == 0)
+    let unknown = try Sealkey.run(["directory", "import", part, "--data-dir", "\(folder.path)/empty"])
+    #expect(unknown.error == "signerUnknown", "\(unknown.json)")
+    #expect(unknown.json["error"]?["message"]?.string?.hasPrefix("\(part): ") == true)
+  }
 }

@@ -63,8 +63,19 @@ enum CapsuleVerb {
       isKept: reading.storeProblem == nil && !invocation.options.has("no-store"),
       here: invocation.peopleHere(in: reading.verification), known: invocation.knownPeople())
     return Outcome(
-      text: explained.lines.joined(separator: "\n"), json: explained.json,
+      text: (try mistyped(reading.capsule, invocation) + explained.lines).joined(separator: "\n"), json: explained.json,
       code: reading.verification.report.isGood ? 0 : 1)
+  }
+
+  /// What is to be read before all else: the key that the person gave is not the one in the file.
+  private static func mistyped(_ capsule: Capsule, _ invocation: Invocation) throws -> [String] {
+    guard let given = try invocation.hex("owner-key", count: 64),
+      let key = capsule.identities[capsule.ownerHash]?.publicKey, key != given
+    else { return [] }
+    return [
+      "The key of --owner-key is NOT the owner's key in this file. Either its digits are mistyped, or the file is not from "
+        + "that owner: compare them before you believe anything below.", "",
+    ]
   }
 
   static func merge(_ files: [String], _ invocation: Invocation) async throws -> Outcome {

@@ -152,7 +152,8 @@ private enum CareVerb {
       }
     } else {
       try Confirmation.ask(
-        ["Plug in the NEW key. When it is there, type: new"], word: "new", invocation, isAnsweredByYes: false)
+        ["Plug in the NEW key. When it is there, type: new"], word: "new", invocation, isAnsweredByYes: false,
+        or: "--new-key KEY")
     }
     if record.deviceEndorsements.contains(where: \.isSponsored) {
       invocation.say("What is locked with \(record.displayName)'s own key, a spare does not open.".printable)
@@ -166,7 +167,7 @@ private enum CareVerb {
     if !invocation.options.has("new-key") {
       try Confirmation.ask(
         ["Now plug in the key of \(record.displayName) itself. When it is there, type: root"], word: "root",
-        invocation, isAnsweredByYes: false)
+        invocation, isAnsweredByYes: false, or: "--new-key KEY")
     }
     let (backup, signed) = try await invocation.withKey(touches: 3, before: 2) { _, session in
       invocation.say("Touching the root key lets the new key act for \(record.displayName).".printable)

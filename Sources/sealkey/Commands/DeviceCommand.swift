@@ -64,6 +64,7 @@ private enum DeviceVerb {
         speaksFor: people.filter { person in person.devices.contains { $0.publicKey == key } },
         revokedBy: people.filter { person in person.revokedDevices.contains { $0.publicKey == key } })
     }
+    if names.isEmpty { invocation.say("No device is kept here yet. To make one: sealkey device make NAME") }
     return Outcome(
       text: lines.map(\.text).joined(separator: "\n"),
       json: .object([

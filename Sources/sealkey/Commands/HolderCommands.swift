@@ -142,7 +142,7 @@ enum HolderVerb {
           [error.message, "If this computer's clock is right all the same, type: right"], word: "right", invocation,
           isAnsweredByYes: false)
       } catch {
-        if error == .nobodyToAsk { return try act(acceptsClock: false) }
+        if error.isNobody { return try act(acceptsClock: false) }
         throw error
       }
       return try act(acceptsClock: true)

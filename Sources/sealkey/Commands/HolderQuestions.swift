@@ -34,7 +34,7 @@ extension HolderVerb {
           ], word: "same", invocation, isAnsweredByYes: false)
       } catch {
         // Nobody to ask: the act says itself what is missing.
-        if error == .nobodyToAsk { return reading }
+        if error.isNobody { return reading }
         throw error
       }
     }
@@ -100,13 +100,15 @@ extension HolderVerb {
     if let seen = invocation.options["last-sign"] {
       let known = act.lastSignTime.map { UTCText.format($0) } ?? "none"
       let day = act.lastSignTime.map { UTCText.date($0) }
-      guard seen == known || seen == day else { throw TapQuestionError.anotherSign(known: known, given: seen) }
+      guard seen.isExactly(known) || seen.isExactly(day ?? known) else {
+        throw TapQuestionError.anotherSign(known: known, given: seen)
+      }
       for line in lines.dropLast() { invocation.say(line) }
     } else {
       do throws(ConfirmationError) {
         try Confirmation.ask(lines, word: "tap", invocation, isAnsweredByYes: false)
       } catch {
-        guard error == .nobodyToAsk else { throw error }
+        guard error.isNobody else { throw error }
         throw TapQuestionError.nobodyToAsk(
           lastSign: act.lastSignTime.map { UTCText.format($0) } ?? "none")
       }

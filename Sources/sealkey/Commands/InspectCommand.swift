@@ -21,7 +21,9 @@ extension Command {
     }
     let bytes = try read(input)
     if let artefact = try? Artefact(parsing: bytes) { return explain(artefact) }
-    guard let explanation = Explainer.explain(bytes) else { throw InspectError.unknownBytes(count: bytes.count) }
+    guard let explanation = Explainer.explain(bytes) else {
+      throw InspectError.unknownBytes(count: bytes.count, broken: brokenOff(bytes))
+    }
     var lines = [explanation.kind + ", \(bytes.count) bytes"]
     for field in explanation.fields {
       let place = field.offset.map { String($0) } ?? ""
@@ -35,6 +37,15 @@ extension Command {
       lines.append("Wrong with it: \(fault.message)\(fault.offset.map { " (at byte \($0))" } ?? "") [\(fault.name)]")
     }
     return Outcome(text: lines.joined(separator: "\n"), json: explanation.json, code: explanation.fault == nil ? 0 : 1)
+  }
+
+  /// Where bytes that begin as a map of CBOR stop to be one.
+  private static func brokenOff(_ bytes: [UInt8]) -> CBORError? {
+    guard let first = bytes.first, first & 0xE0 == 0xA0 else { return nil }
+    do throws(CBORError) {
+      _ = try CBORDecoder.decodeAll(bytes)
+      return nil
+    } catch { return error }
   }
 
   /// The longest value that is shown whole: that of a certificate, and of a post-quantum key.
@@ -84,11 +95,15 @@ extension Command {
 
 /// Why bytes could not be explained.
 enum InspectError: NamedError, Hashable {
-  case unknownBytes(count: Int)
+  case unknownBytes(count: Int, broken: CBORError?)
 
   var name: String { "unknownBytes" }
+  var offset: Int? { if case .unknownBytes(_, let broken?) = self { broken.offset } else { nil } }
   var message: String {
-    if case .unknownBytes(0) = self { return "There is nothing to inspect: the input is empty." }
+    if case .unknownBytes(0, _) = self { return "There is nothing to inspect: the input is empty." }
+    if case .unknownBytes(_, let broken?) = self {
+      return "These bytes begin as a map of CBOR and do not go on as one. \(broken.message)"
+    }
     return "These bytes are nothing that sealkey knows."
   }
   var next: String {

@@ -32,17 +32,23 @@ extension Command {
     let word = try invocation.operand("What to request")
     let path = try invocation.required("pending")
     let request: PasskeyRequest
+    let meaning: String
     if word == "register" {
-      request = try PasskeyRequest(registering: try invocation.required("name"))
+      let name = try invocation.required("name")
+      request = try PasskeyRequest(registering: name)
+      meaning = "The answer makes a passkey for \(name). Nothing of Seal's is signed with it yet."
     } else {
       let (record, simulated) = try invocation.person("identity")
+      let statement = try await PasskeyVerb.statement(word, invocation)
+      meaning = try PasskeyVerb.meaning(statement, record.displayName)
       request = try PasskeyRequest(
-        signing: try await PasskeyVerb.statement(word, invocation), as: record, isSimulated: simulated,
+        signing: statement, as: record, isSimulated: simulated,
         backupEligible: PasskeyVerb.backupEligible(invocation))
     }
     let exclude = word == "register" ? invocation.knownPeople().credentialIDs : []
     let options = try request.options(excludeList: exclude)
     try invocation.write(request.encoded(), to: path, mode: 0o600)
+    invocation.say(meaning.printable)
     invocation.say(
       "Wrote \(path): keep it until the answer is here, then: sealkey import ANSWER --pending \(path)".printable)
     let text = JSONWriter.write(options, .readable)
@@ -86,6 +92,24 @@ extension Command {
 }
 
 private enum PasskeyVerb {
+  /// What whoever answers will have signed.
+  static func meaning(_ statement: Statement, _ name: String) throws -> String {
+    switch statement {
+    case .endorse(let key, _):
+      return "The answer signs that a device speaks for \(name); its fingerprint: \(try Confirmation.fingerprint(key))"
+    case .revokeDevice(let key):
+      return
+        "The answer signs that a device no longer speaks for \(name); its fingerprint: \(try Confirmation.fingerprint(key))"
+    case .releaseAuthorize(let estate, _, let claim, _):
+      return
+        "The answer is \(name)'s word to release the estate \(estate) under the claim \(claim). It cannot be taken back."
+    case .custodyConfirm(let estate, _, _):
+      return "The answer says that \(name) still has the key, for the estate \(estate). It releases nothing."
+    case .identityDelete: return "The answer signs the marker that deletes \(name) for good."
+    default: return "The answer signs a statement of Seal's for \(name)."
+    }
+  }
+
   /// What the registration beside the identity says, where it stands beside it.
   static func backupEligible(_ invocation: Invocation) -> Bool? {
     guard let file = invocation.options["identity"], let bytes = try? AtomicFile.read(file),

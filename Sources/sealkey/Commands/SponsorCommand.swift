@@ -64,7 +64,9 @@ private struct SponsoredFiles {
     let stem = record.hasSuffix(".json") ? String(record.dropLast(5)) : record
     lock = invocation.options["lock"] ?? "\(stem)-lock.json"
     sheet = invocation.options["sheet"] ?? "\(stem)-handover.txt"
-    guard Set([record, lock, sheet]).count == 3 else { throw UsageError.conflict("lock", "sheet") }
+    if record == lock { throw UsageError.sameFile("out", "lock") }
+    if record == sheet { throw UsageError.sameFile("out", "sheet") }
+    if lock == sheet { throw UsageError.sameFile("lock", "sheet") }
     for path in [record, lock, sheet] { try AtomicFile.checkCanMake(path) }
   }
 

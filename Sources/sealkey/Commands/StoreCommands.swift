@@ -69,11 +69,11 @@ private struct Taken: Sendable {
 private enum DirectoryVerb {
   /// Everything in all files, or nothing.
   static func take(_ files: [String], _ invocation: Invocation) async throws -> Outcome {
-    let found = try files.flatMap { try RecordFile.read($0) }
+    let found = try files.flatMap { file in try RecordFile.read(file).map { (file: file, entry: $0) } }
     let results = try await invocation.store.updatePeople { people in
       var results: [Taken] = []
       // Whole records first: what comes by itself may belong to one of them.
-      for case .record(let record, let isProven) in found {
+      for case (_, .record(let record, let isProven)) in found {
         var notes: [String] = []
         let result: KnownPeople.Imported
         do { result = try people.take(record, isProven: isProven, noting: &notes) } catch let error as StoreError {
@@ -84,8 +84,12 @@ private enum DirectoryVerb {
         }
         results.append(Taken(hash: record.rootHash, name: record.displayName, result: result, notes: notes))
       }
-      for case .part(let part) in found {
-        let taken = try people.take(part)
+      for case (let file, .part(let part)) in found {
+        let taken: (rootHash: String, result: KnownPeople.Imported)
+        do throws(StoreError) { taken = try people.take(part) } catch {
+          guard case .signerUnknown = error else { throw error }
+          throw FaultInFile(path: file, below: error)
+        }
         let name = people.records[taken.rootHash]?.displayName ?? ""
         results.append(Taken(hash: taken.rootHash, name: name, result: taken.result, notes: []))
       }

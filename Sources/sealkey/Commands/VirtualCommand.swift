@@ -15,17 +15,25 @@ extension Command {
   static let virtual = Command(
     "virtual", "Host the built-in virtual key for other programs.", operands: ["run", "models"],
     options: [
-      OptionSpec("udp", "PORT[:REPLYPORT]", "answer 64-byte reports on a loopback UDP port; 0 chooses one"),
-      OptionSpec("uhid", nil, "be a USB key of this computer's kernel (needs root and the module uhid)"),
-      OptionSpec("usb-gadget", nil, "be a true USB device (needs root, libcomposite, usb_f_hid and a controller)"),
+      OptionSpec(
+        "udp", "PORT[:REPLYPORT]", "answer 64-byte reports on a loopback UDP port; 0 chooses one",
+        only: ["run"]),
+      OptionSpec("uhid", nil, "be a USB key of this computer's kernel (needs root and the module uhid)", only: ["run"]),
+      OptionSpec(
+        "usb-gadget", nil, "be a true USB device (needs root, libcomposite, usb_f_hid and a controller)", only: ["run"]),
       OptionSpec(
         "vpcd", "PORT|connect:PORT",
-        "be a contactless card on vpcd's reader, which connects to PORT and the next (0 chooses two); or connect to it"),
-      OptionSpec("card", "TRAIT[,TRAIT...]", "how that card is odd: no-extended, response:255, tap-for-each, ..."),
-      OptionSpec("lift", "N[,N...]", "lift that card at its N-th APDU; SIGUSR1 lifts it too, SIGUSR2 lays it on again"),
-      OptionSpec("model", "NAME", "the model to imitate (virtual)"),
+        "be a contactless card on vpcd's reader, which connects to PORT and the next (0 chooses two); or connect to it",
+        only: ["run"]),
       OptionSpec(
-        "fault", "FAULT[,FAULT...]", "let things go wrong: to-key:3:drop, to-host:5:delay:100, command:2:busy"),
+        "card", "TRAIT[,TRAIT...]", "how that card is odd: no-extended, response:255, tap-for-each, ...", only: ["run"]),
+      OptionSpec(
+        "lift", "N[,N...]", "lift that card at its N-th APDU; SIGUSR1 lifts it too, SIGUSR2 lays it on again",
+        only: ["run"]),
+      OptionSpec("model", "NAME", "the model to imitate (virtual)", only: ["run"]),
+      OptionSpec(
+        "fault", "FAULT[,FAULT...]", "let things go wrong: to-key:3:drop, to-host:5:delay:100, command:2:busy",
+        only: ["run"]),
     ],
     examples: [
       "sealkey virtual run --udp 8111", "sealkey virtual run --uhid", "sealkey virtual run --vpcd 36000",
