@@ -41,11 +41,14 @@ import WebAuthnCore
     #expect(run.code == 2)
   }
 
-  @Test("broken bytes are said to be broken, and where")
-  func broken() throws {
-    let run = try Sealkey.run(["inspect", "a2616101616203fff6"])
+  @Test(
+    "broken bytes are said to be broken, and where",
+    arguments: [("a2616101616203fff6", 7), ("a26161016162", 6), ("00a2616101616203fff6", 8), ("ffa1", nil)]
+      as [(String, Int?)])
+  func broken(hex: String, offset: Int?) throws {
+    let run = try Sealkey.run(["inspect", hex])
     #expect(run.error == "unknownBytes")
-    #expect(run.json["error"]?["offset"]?.int == 7, "\(run.json)")
+    #expect(run.json["error"]?["offset"]?.int.map { Int($0) } == offset, "\(run.json)")
   }
 
   @Test("help names its topics")

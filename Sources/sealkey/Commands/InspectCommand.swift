@@ -39,12 +39,13 @@ extension Command {
     return Outcome(text: lines.joined(separator: "\n"), json: explanation.json, code: explanation.fault == nil ? 0 : 1)
   }
 
-  /// Where bytes that begin as a map of CBOR stop to be one.
+  /// Where bytes that begin as a map of CBOR, by itself or in a CTAP reply (status 0 in front), stop to be one.
   private static func brokenOff(_ bytes: [UInt8]) -> CBORError? {
-    guard let first = bytes.first, first & 0xE0 == 0xA0 else { return nil }
+    let start = bytes.first == 0 ? 1 : 0
+    guard bytes.count > start, bytes[start] & 0xE0 == 0xA0 else { return nil }
     do throws(CBORError) {
-      _ = try CBORDecoder.decodeAll(bytes)
-      return nil
+      let end = try CBORDecoder.decode(bytes, at: start).range.upperBound
+      return end < bytes.count ? .trailingBytes(offset: end) : nil
     } catch { return error }
   }
 
