@@ -198,8 +198,16 @@ public actor SecurityKey {
           credentialID: made.credentialID, attestationObject: made.attestationObject, clientDataJSON: clientData.json,
           evidence: session.facts.evidence)
       } else {
-        response = try await register(
-          request, ListCeremony(session: session, clientData: clientData, plan: plan, pin: PINSource(pin)))
+        do {
+          response = try await register(
+            request, ListCeremony(session: session, clientData: clientData, plan: plan, pin: PINSource(pin)))
+        } catch let error as SecurityKeyError {
+          // Only what was said to the registration itself can be about what is in it.
+          guard let said = session.link.lastReply[CTAPCommand.makeCredential.rawValue]?.first,
+            error == .of(CTAPStatus(rawValue: said))
+          else { throw error }
+          throw error.ofRegistration(isDiscoverable: request.isDiscoverable)
+        }
       }
       remember(response.credentialID, of: request.rpID, session.facts)
       return response

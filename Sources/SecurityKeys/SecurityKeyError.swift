@@ -4,6 +4,7 @@
 
 import CTAPWire
 import CryptoCore
+import WebAuthnCore
 
 /// What can go wrong with a key in the hand. The names are stable.
 public enum SecurityKeyError: NamedError, Hashable {
@@ -75,6 +76,8 @@ public enum SecurityKeyError: NamedError, Hashable {
   case notOnThisKey
   /// The key's storage is full.
   case keyFull
+  /// The key refused a registration as some do for a name: one that is long, or not in plain letters.
+  case nameNotTaken(CTAPStatus)
   /// The request does not fit what the key takes.
   case requestTooLarge(count: Int, limit: Int)
 
@@ -113,6 +116,7 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .alreadyRegistered: "alreadyRegistered"
     case .notOnThisKey: "notOnThisKey"
     case .keyFull: "keyFull"
+    case .nameNotTaken: "nameNotTaken"
     case .requestTooLarge: "requestTooLarge"
     }
   }
@@ -155,6 +159,9 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .alreadyRegistered: "This key is registered already."
     case .notOnThisKey: "None of the credentials asked for is on this key."
     case .keyFull: "The key has no room for another credential."
+    case .nameNotTaken(let status):
+      "The key refused the registration (0x\(Hex.encode([status.rawValue]))), as some keys do when the name is long or not "
+        + "in plain letters."
     case .requestTooLarge(let count, let limit): "The request has \(count) bytes and the key takes \(limit)."
     }
   }
@@ -188,6 +195,8 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .alreadyRegistered: "Sign in with it instead, or use another key."
     case .notOnThisKey: "Try the other keys you have."
     case .keyFull: "Remove a passkey from the key, or use another key."
+    case .nameNotTaken:
+      "Register again with a short name in plain letters; if the key still refuses, use another key."
     default: "Unplug the key, plug it in again and repeat; if it stays, note the key's model and report it."
     }
   }
@@ -195,7 +204,7 @@ public enum SecurityKeyError: NamedError, Hashable {
   public var status: Int? {
     switch self {
     case .transport(let e): e.status
-    case .status(let s): Int(s.rawValue)
+    case .status(let s), .nameNotTaken(let s): Int(s.rawValue)
     case .getInfoRefused(let s): s
     case .pinInvalid: 0x31
     case .pinBlocked: 0x32
@@ -239,6 +248,17 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .keepaliveCancel: .transport(.cancelled)
     case .userActionTimeout, .actionTimeout: .transport(.timedOut)
     default: .status(status)
+    }
+  }
+
+  /// The same, as the answer to a registration. A credential that is not discoverable takes no room on the key, so one
+  /// that is "full" means something else: some keys say so to a name that is not ASCII (QUIRKS Q10), others have a
+  /// status of their own for one that is too long (QUIRKS Q12).
+  func ofRegistration(isDiscoverable: Bool) -> SecurityKeyError {
+    switch self {
+    case .keyFull where !isDiscoverable: .nameNotTaken(.keyStoreFull)
+    case .status(let status) where status.rawValue >= 0xE0: .nameNotTaken(status)
+    default: self
     }
   }
 

@@ -71,6 +71,32 @@ struct StatusTests {
   }
 
   @Test(
+    "\"full\" and a maker's own status say something of the name, where no room was asked for (Q10, Q12)",
+    arguments: [
+      (0x28, false, "nameNotTaken"), (0x28, true, "keyFull"), (0xF1, false, "nameNotTaken"),
+      (0xE0, true, "nameNotTaken"), (0x15, false, "limitExceeded"),
+    ] as [(UInt8, Bool, String)])
+  func nameNotTaken(byte: UInt8, isDiscoverable: Bool, expected: String) async throws {
+    let bench = try Bench()
+    try await bench.key.open()
+    var request = Bench.registration()
+    request.isDiscoverable = isDiscoverable
+    bench.faults.add(.command(bench.faults.commands, .status(CTAPStatus(rawValue: byte))))
+    do {
+      _ = try await bench.register(request)
+      Issue.record("a refusal was taken for success")
+    } catch let error as SecurityKeyError {
+      #expect(error.name == expected)
+      if expected == "nameNotTaken" {
+        #expect(error.status == Int(byte) && error.next.hasPrefix("Register again with a short name in plain letters"))
+      }
+    }
+    // To anything else it is what it says.
+    #expect(SecurityKeyError.of(CTAPStatus(rawValue: byte)).name != "nameNotTaken")
+    #expect(await failure { try await bench.register(request) } == nil)
+  }
+
+  @Test(
     "a missed touch is a time-out, whatever the key calls it",
     arguments: [CTAPStatus.operationDenied, .userActionTimeout, .actionTimeout, .puatRequired])
   func lateStatus(status: CTAPStatus) async throws {
