@@ -202,6 +202,30 @@ struct LongListTests {
       await attempt { _ = try await $0.getAssertion(Bench.assertion(absent), pin: bench.person) } == "notOnThisKey")
   }
 
+  @Test(
+    "Q62: a key that may overlook an id in an exclude list is asked for each before it registers",
+    arguments: [[.listsOfSeveralNeverMatch], []] as [Set<Quirk>])
+  func overlooksInExcludeList(quirks: Set<Quirk>) async throws {
+    let old = ModelProfile.ctap20.varied("old") { $0.limits(1200, 8, 128) }
+    let (bench, id) = try await Self.bench(old, quirks: quirks)
+    let touches = bench.touches
+    let known = Bench.list(5, length: 64, id: id, at: 4)
+    #expect(await failure { try await Self.register(bench, exclude: known) } == "alreadyRegistered")
+    #expect(bench.touches == touches && bench.virtual.log.count(.makeCredential) == 0)
+    let absent = Bench.list(5, length: 64, id: id, at: nil)
+    #expect(await failure { try await Self.register(bench, exclude: absent) } == nil)
+    // The list, and each of it.
+    #expect(bench.virtual.log.count(.getAssertion) == 1 + 5 && bench.touches == touches + 1)
+    // One that takes no probes gets the list.
+    try await Self.fresh(bench) { key in
+      try await key.open()
+      for i in 0..<6 { bench.faults.add(.command(bench.faults.commands + i, .status(.unsupportedOption))) }
+      _ = try await key.makeCredential(Bench.registration(exclude: absent), pin: bench.person)
+    }
+    let request = try #require(bench.virtual.log.entries.last { $0.command == .makeCredential }?.request)
+    #expect(try CBORDecoder.decode(request, at: 1)[5]?.array?.count == 5)
+  }
+
   @Test("the same question costs an honest key one command, and only where none of the ids is its")
   func honest() async throws {
     let (bench, id) = try await Self.bench(ModelProfile.virtual.varied("honest") { $0.limits(1200, 8, 128) })

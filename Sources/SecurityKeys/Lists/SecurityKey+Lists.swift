@@ -176,9 +176,10 @@ extension SecurityKey {
       hints.remember(nil, of: request.rpID, on: mark(session.facts))
     }
     guard !ids.isEmpty else { return try await ask([]) }
+    // What a key overlooks in an exclude list it registers a second time, and nothing tells: such a key is asked first.
     let plan = planner.plan(
       ids, ceremonySize: ListRequest.registrationSize(request), probeSize: probeSize,
-      probesFirst: listManners.areBad && ids.count > 1)
+      probesFirst: ids.count > 1 && (listManners.areBad || !trustsLists(session, info)))
     let probes = chunks(planner, ids, probeSize)
     if plan.isOutright {
       do { return try await ask(ids) } catch SecurityKeyError.alreadyRegistered where !info.isAlwaysVerifying {
@@ -201,7 +202,13 @@ extension SecurityKey {
       if let response { return response }
       return try await ask([])
     }
-    guard try search(probes, request.rpID, session, info) == nil else { throw SecurityKeyError.alreadyRegistered }
+    do throws(SecurityKeyError) {
+      guard try search(probes, request.rpID, session, info) == nil else { throw .alreadyRegistered }
+    } catch {
+      // A key that takes no probes gets the list as it is.
+      guard error.isAboutTheRequest, plan.fitsOne, !plan.isOutright else { throw error }
+      return try await ask(ids)
+    }
     return try await ask([])
   }
 
