@@ -37,11 +37,26 @@ extension SecurityKey {
   /// Runs `body`, which asks the key's own reader, as often as the key likes. Nil when only the PIN is left.
   private func byReader<R>(_ info: AuthenticatorInfo, _ probe: Probe, _ body: () throws -> R) throws -> R? {
     let attempts = max(1, min(info.preferredPlatformUvAttempts ?? 3, 5))
+    // Before CTAP 2.1 a key has no count of these tries.
+    var tries = info.speaksCTAP21 ? (try? probe.uvRetries()) : nil
     for attempt in 1...attempts {
-      eventSink.yield(.userVerificationNeeded(triesLeft: attempt == 1 ? nil : try? probe.uvRetries()))
+      eventSink.yield(.userVerificationNeeded(triesLeft: attempt == 1 ? nil : tries))
       do { return try body() } catch let error as SecurityKeyError {
+        var wasDenied = false
+        if error == .status(.operationDenied) {
+          // A wrong finger costs a try. A "no" that somebody pressed on the key has the same status and costs none: it
+          // is an answer, and nobody is asked twice.
+          let left = tries == nil ? nil : try? probe.uvRetries()
+          if let tries, let left, left >= tries { throw error }
+          wasDenied = left == nil
+          tries = left
+        } else if BuiltInFailure(error) == .notRecognised, tries != nil {
+          tries = try? probe.uvRetries()
+        }
         switch BuiltInFailure(error) {
-        case .notRecognised where attempt < attempts: continue
+        case .notRecognised where attempt < attempts && !wasDenied: continue
+        // Nobody knows which it was: where there is a PIN, whoever meant "no" does not give it.
+        case .notRecognised where wasDenied && info.option("clientPin") != true: throw error
         case .notRecognised, .blocked:
           guard info.option("clientPin") == true else { throw error.asReaderFailure }
           return nil

@@ -168,6 +168,39 @@ struct CeremonyTests {
     #expect(bench.virtual.pinRetries == 8)
   }
 
+  /// A key with a reader and a finger enrolled, which is asked with the option `uv`: there 0x27 means both.
+  static func reader(is21: Bool, withPIN: Bool) async throws -> Bench {
+    let profile = ModelProfile.biometric.varied("reader") {
+      $0.enrolledFingerprints = 1
+      $0.info.options["pinUvAuthToken"] = nil
+      if !is21 { $0.info.versions = ["FIDO_2_0"] }
+    }
+    let bench = try Bench(profile)
+    if withPIN { try await bench.setPIN() }
+    return bench
+  }
+
+  @Test("a \"no\" on the key itself is an answer, and nobody is asked twice", arguments: [false, true])
+  func denied(withPIN: Bool) async throws {
+    let bench = try await Self.reader(is21: true, withPIN: withPIN)
+    bench.virtual.touch.setPolicy(.refuse)
+    #expect(await failure { try await bench.register() } == "operationDenied")
+    #expect(bench.fingers == 1 && bench.pinQuestions == 0)
+    bench.virtual.touch.setPolicy(.automatic)
+    // A wrong finger is asked for again, and is what it is called.
+    bench.virtual.fingerprint.set(Array(repeating: .mismatch, count: 3), then: .match)
+    #expect(await failure { try await bench.register() } == nil)
+    #expect(bench.fingers == 1 + 4 && bench.pinQuestions == 0)
+  }
+
+  @Test("a key that does not count its tries is not asked twice: the PIN where there is one", arguments: [false, true])
+  func deniedUncounted(withPIN: Bool) async throws {
+    let bench = try await Self.reader(is21: false, withPIN: withPIN)
+    bench.virtual.touch.setPolicy(.script([.refuse], then: .automatic))
+    #expect(await failure { try await bench.register() } == (withPIN ? nil : "operationDenied"))
+    #expect(bench.fingers == 1 && bench.pinQuestions == (withPIN ? 1 : 0))
+  }
+
   @Test("a reader that never recognises anybody: the PIN, once")
   func readerBlocked() async throws {
     let bench = try Bench(.biometric)
