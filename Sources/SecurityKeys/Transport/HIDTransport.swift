@@ -29,7 +29,11 @@ public final class HIDTransport: KeyTransport {
 
   public var maximumRequestByteCount: Int { CTAPHIDFraming.maximumPayload(reportSize: reports.shape.outputSize) }
 
-  public func close() { reports.shut() }
+  public func close() {
+    // A key that may still wait for its touch need not.
+    if isDirty { tellToStop() }
+    reports.shut()
+  }
 
   public func distrust() { isDirty = true }
 
@@ -42,14 +46,22 @@ public final class HIDTransport: KeyTransport {
     // Anything that is still in the pipe belongs to somebody else's conversation.
     leftovers = reports.drop()
     let nonce = Random.bytes(8)
+    var isBusy = false
     while true {
       try write(CTAPHIDMessage(channel: channel, command: .initialise, payload: nonce), terms.deadline)
       let answer: [UInt8]
       do {
         answer = try waitForInit(nonce, terms)
       } catch .hid(.channelBusy, _) {
-        try pause(terms.deadline)
+        // On a channel of our own it may be we who keep the key busy: with some keys only CANCEL ends that.
+        if !isBusy { tellToStop() }
+        isBusy = true
+        do { try pause(terms.deadline) } catch .noAnswer { throw .busy }
+        // A key that works for another may have said so to the CANCEL too.
+        reports.drop()
         continue
+      } catch .noAnswer where isBusy {
+        throw .busy
       } catch .hid(.invalidChannel, _) where channel != CTAPHIDFraming.broadcastChannel {
         // The key has forgotten us (it restarted): a new channel.
         channel = CTAPHIDFraming.broadcastChannel
@@ -112,8 +124,8 @@ public final class HIDTransport: KeyTransport {
         // The key never had the whole request, so asking again asks nothing twice. The channel is begun afresh.
         let wasIncomplete = [.invalidSequence, .messageTimeout, .invalidChannel].contains(code)
         guard wasIncomplete, !hasRepeated, !terms.deadline.isOver else {
-          // The key has given its word, if only a refusal: nothing is under way.
-          isDirty = wasIncomplete
+          // Nothing is under way after a plain refusal. Any other error may leave the key out of step (QUIRKS Q57).
+          isDirty = code != .invalidCommand
           throw .hid(code, raw: raw)
         }
         hasRepeated = true
@@ -141,7 +153,11 @@ public final class HIDTransport: KeyTransport {
         try writeCancel(deadline)
       case .report(let report):
         let outcome: CTAPHIDAssembler.Outcome
-        do { outcome = try assembler.add(report) } catch { throw .framing(error) }
+        do { outcome = try assembler.add(report) } catch {
+          // The answer is lost, and the key may still wait for somebody.
+          tellToStop()
+          throw stop ?? .framing(error)
+        }
         guard case .message(let message) = outcome else { continue }
         switch message.knownCommand {
         case .keepalive:
@@ -173,6 +189,13 @@ public final class HIDTransport: KeyTransport {
 
   private func writeCancel(_ deadline: Deadline) throws(TransportError) {
     try write(CTAPHIDMessage(channel: channel, command: .cancel), deadline)
+  }
+
+  /// CANCEL, for a key that may be at work for us; one that is not takes no notice of it (CTAP 2.1 section 11.2.9.1.5).
+  private func tellToStop() {
+    guard channel != CTAPHIDFraming.broadcastChannel else { return }
+    // Whether it could be told changes nothing for whoever is told of the fault.
+    try? writeCancel(.after(.milliseconds(100)))
   }
 
   /// A short rest between two tries, ended by a cancel.
