@@ -85,12 +85,14 @@ struct KeyChoiceTests {
     }
   }
 
-  @Test("a key that answers before anybody can have touched it is not taken for touched")
-  func tooQuick() async throws {
+  @Test(
+    "a key that answers before anybody can have touched it is not taken for touched",
+    arguments: [CTAPStatus.missingParameter, .pinInvalid, .pinAuthInvalid, .pinNotSet])
+  func tooQuick(status: CTAPStatus) async throws {
     let benches = [try await Self.bench(3), try await Self.bench(0)]
     benches[0].virtual.touch.setPolicy(.automatic)
     // After getInfo comes the question.
-    benches[0].faults.add(.command(benches[0].faults.commands + 1, .status(.missingParameter)))
+    benches[0].faults.add(.command(benches[0].faults.commands + 1, .status(status)))
     let choice = Self.choose(benches, timings: Bench.patient)
     try await Self.waitUntil("no key waits") { Self.isWaiting(benches[1]) && benches[0].faults.fired == 1 }
     benches[1].virtual.touch.touch()
@@ -184,6 +186,46 @@ struct KeyChoiceTests {
     #expect(chosen.index == 1)
     await chosen.others.value
     #expect(benches[0].virtual.log.count(.makeCredential) == 0)
+  }
+
+  @Test("where the PIN tries cannot be read, the question that may cost one is not asked")
+  func unknownTries() async throws {
+    let benches = [try await Self.bench(4), try await Self.bench(0)]
+    benches[1].virtual.touch.setPolicy(.automatic)
+    // After getInfo.
+    benches[0].faults.add(.command(benches[0].faults.commands + 1, .status(.invalidParameter)))
+    let chosen = try await KeyChoice.touched(among: benches.map(\.endpoint), timings: Bench.patient)
+    #expect(chosen.index == 1)
+    await chosen.others.value
+    #expect(benches[0].virtual.log.count(.makeCredential) == 0)
+  }
+
+  @Test("Q25: a key that calls a missed touch 0x36 is asked again")
+  func lateStatus() async throws {
+    var timing = Bench.timing
+    timing.touchTimeout = 900 * Pace.factor
+    let bench = try Bench(.ctap20.varied("late") { $0.touchTimeoutStatus = .puatRequired }, timing: timing)
+    try await bench.setPIN()
+    await bench.key.close()
+    bench.virtual.touch.setPolicy(.script([.never], then: .automatic))
+    // Late is after a third of it.
+    let timings = KeyTimings(touch: Pace.milliseconds(2400), command: .seconds(60), drain: .seconds(1))
+    let chosen = try await KeyChoice.touched(among: [bench.endpoint], timings: timings)
+    #expect(chosen.index == 0 && bench.virtual.log.count(.makeCredential) == 2)
+    await chosen.others.value
+  }
+
+  @Test("all rounds together have one deadline")
+  func oneDeadline() async throws {
+    var timing = Bench.timing
+    timing.touchTimeout = 1500 * Pace.factor
+    let bench = try await Self.bench(0, timing: timing)
+    let timings = KeyTimings(touch: Pace.milliseconds(2000), command: .seconds(60), drain: .seconds(60))
+    let (_, failed) = await Self.choose([bench], timings: timings).value
+    #expect(failed == "timedOut")
+    // The key gave up the first, and we the second.
+    let rounds = bench.virtual.log.entries.filter { $0.command == .selection }.map(\.status)
+    #expect(rounds == [.userActionTimeout, .keepaliveCancel])
   }
 
   @Test("the PIN is asked for the touched key and sent to no other")

@@ -25,23 +25,44 @@ extension SecurityKey {
         return true
       }
       let probe = Probe(link: session.link, info: info)
-      if !info.speaksCTAP21 {
-        // With some keys the question costs a PIN try (QUIRKS Q20): it is not asked where tries are short.
-        if let tries = try? probe.pinRetries(), tries.triesLeft <= pinTriesFloor { return false }
-      }
+      let link = session.link
+      let whole = link.timings.touch
+      defer { link.timings.touch = whole }
+      var triesAtFirst: Int?
       while true {
-        session.link.begin()
+        if !info.speaksCTAP21, info.option("clientPin") == true {
+          // With some keys the question costs a PIN try (QUIRKS Q20): it is not asked where tries are short or not
+          // known, and not again where it has cost one.
+          guard let left = try knownTries(probe), left > pinTriesFloor, left >= triesAtFirst ?? left else {
+            return false
+          }
+          triesAtFirst = left
+        }
+        link.begin()
+        // One deadline for all rounds.
+        link.timings.touch = min(whole, .nanoseconds(max(1, deadline.nanoseconds - Deadline.now.nanoseconds)))
         do {
           guard info.speaksCTAP21 else { return try probe.touchByEmptyParam() }
           try probe.select()
           return true
         } catch let error as SecurityKeyError {
           // The key's patience is shorter than ours.
-          guard late(error, session.link) == .transport(.timedOut), !deadline.isOver, !cancelSwitch.isPulled else {
+          guard late(error, link) == .transport(.timedOut) else {
+            // At once it means that this key wants a PIN before it asks for a touch.
+            if error == .status(.puatRequired), !info.speaksCTAP21 { return false }
             throw error
           }
+          guard !deadline.isOver, !cancelSwitch.isPulled else { throw late(error, link) }
         }
       }
+    }
+  }
+
+  /// PIN tries left; nil when the key does not say.
+  private func knownTries(_ probe: Probe) throws(SecurityKeyError) -> Int? {
+    do throws(SecurityKeyError) { return try probe.pinRetries()?.triesLeft } catch {
+      guard error.isAboutTheRequest else { throw error }
+      return nil
     }
   }
 }
@@ -60,16 +81,20 @@ extension Probe {
       (8, .bytes([])), (9, .int(1)),
     ])
     let began = Deadline.now
+    // Nobody is as quick as that.
+    var isTooQuick: Bool { Deadline.now.nanoseconds - began.nanoseconds < 200_000_000 }
     do {
       _ = try send([CTAPCommand.makeCredential.rawValue] + CBORValue.encode(request))
       return true
     } catch {
       switch error {
-      // The right statuses are "PIN not set" and "PIN invalid"; most keys say something else.
-      case .pinInvalid, .pinNotSet, .status(.pinAuthInvalid): return true
-      // From some keys this comes after the touch, from others at once: nobody is as quick as that.
-      case .status(.missingParameter): return Deadline.now.nanoseconds - began.nanoseconds >= 200_000_000
-      case .status(.operationDenied), .status(.actionTimeout), .status(.userActionTimeout): throw error
+      // The right statuses are "PIN not set" and "PIN invalid"; most keys say something else. A key that looks at the
+      // parameter before it asks for a touch says them at once, and has not said that it waits for anybody.
+      case .pinInvalid, .pinNotSet, .status(.pinAuthInvalid): return !isTooQuick || link.touchWaitBegan != nil
+      // From some keys this comes after the touch, from others at once.
+      case .status(.missingParameter): return !isTooQuick
+      // Some keys say the last of them when nobody has touched them (QUIRKS Q25).
+      case .status(.operationDenied), .status(.puatRequired): throw error
       case .status: return false
       default: throw error
       }
