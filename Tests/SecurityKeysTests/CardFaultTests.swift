@@ -136,6 +136,24 @@ struct CardFaultTests {
     .status(0x6A82), .status(0x6985), .lift, .liftAfter,
   ]
 
+  @Test("a command that may cost a PIN try is not repeated for its Le")
+  func pinIsSentOnce() async throws {
+    let bench = try CardBench()
+    try await bench.key.setPIN(SecretBytes(Bench.pin))
+    try await bench.key.open()
+    // Tries, key agreement, and the token, which the card answers after it has counted.
+    bench.desk.state.withLock { $0.faults = [$0.apdus.count + 2: .status(0x6C10)] }
+    let failed = await failure {
+      try await bench.key.makeCredential(Bench.registration()) { _ in SecretBytes(Array("9999".utf8)) }
+    }
+    #expect(failed == "cardRefused" && bench.virtual.pinRetries == 7)
+    #expect(bench.desk.state.withLock { $0.fired } == 1)
+    // What costs nothing is.
+    bench.desk.state.withLock { $0.faults = [$0.apdus.count: .refuse(0x6C00)] }
+    #expect(try await bench.key.pinTriesLeft() == 7)
+    #expect(bench.desk.state.withLock { $0.fired } == 2)
+  }
+
   @Test("each fault at each APDU")
   func everyAPDU() async throws {
     var all: [Case] = []

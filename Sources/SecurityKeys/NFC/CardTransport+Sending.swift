@@ -31,11 +31,14 @@ extension CardTransport {
   private var grace: Duration { .seconds(1) }
 
   /// One APDU and everything that the card has to say to it: a wrong Le is put right once, and 61xx is followed.
-  func complete(_ apdu: CommandAPDU, isExtended: Bool) throws(TransportError) -> ResponseAPDU {
+  /// - Parameter isSentOnce: the command is not repeated for its Le either.
+  func complete(
+    _ apdu: CommandAPDU, isExtended: Bool, isSentOnce: Bool = false
+  ) throws(TransportError) -> ResponseAPDU {
     var apdu = apdu
     apdu.le = apdu.le.map { min($0, responseLimit) }
     var response = try transmit(bytes(apdu, isExtended))
-    if let le = response.status.correctLe {
+    if let le = response.status.correctLe, !isSentOnce {
       var again = apdu
       again.le = le == 0 ? 256 : Int(le)
       response = try transmit(bytes(again, false))
@@ -67,7 +70,8 @@ extension CardTransport {
   func run(_ command: CommandAPDU, _ terms: WaitTerms) throws(TransportError) -> ResponseAPDU {
     // A reader that cannot carry a whole short response cannot carry a whole short command either.
     let segment = responseLimit < 256 ? 240 : 255
-    if command.data.count <= segment { return try complete(command, isExtended: false) }
+    let isSentOnce = Self.maySpendATry(command)
+    if command.data.count <= segment { return try complete(command, isExtended: false, isSentOnce: isSentOnce) }
     // A PIN is sent once, so in the form that every key must take.
     let isPIN = command.ins == 0x10 && command.data.first == CTAPCommand.clientPIN.rawValue
     if card?.shape?.isExtended != false, card?.isByteOriented == false, !isPIN {
@@ -80,7 +84,17 @@ extension CardTransport {
       guard response.status == .success else { return ResponseAPDU(status: response.status) }
     }
     guard let last = parts.last else { throw .malformed("nothing to send") }
-    return try complete(last, isExtended: false)
+    return try complete(last, isExtended: false, isSentOnce: isSentOnce)
+  }
+
+  /// Whether the command may cost a PIN try: a card that has done it and then asks for another Le would count it twice.
+  private static func maySpendATry(_ command: CommandAPDU) -> Bool {
+    guard command.ins == 0x10, command.data.first == CTAPCommand.clientPIN.rawValue else { return false }
+    // How many tries are left, and key agreement, cost nothing.
+    switch (try? CBORDecoder.decode(command.data, at: 1))?[2]?.int {
+    case 1, 2, 7: return false
+    default: return true
+    }
   }
 
   /// A long command in one APDU; nil when the reader cannot carry it, which shows the first time only: the card is still
