@@ -193,6 +193,17 @@ struct CeremonyTests {
     #expect(bench.fingers == 1 + 4 && bench.pinQuestions == 0)
   }
 
+  @Test("a \"no\" to the token that the reader was to give is one as well")
+  func deniedToken() async throws {
+    let bench = try Bench(ModelProfile.biometric.varied("finger") { $0.enrolledFingerprints = 1 })
+    try await bench.key.open()
+    // Tries, key agreement, and the token.
+    bench.faults.add(.command(bench.faults.commands + 2, .status(.operationDenied)))
+    #expect(await failure { try await bench.register() } == "operationDenied")
+    #expect(bench.faults.fired == 1 && bench.fingers == 0 && bench.virtual.log.count(.makeCredential) == 0)
+    #expect(await failure { try await bench.register() } == nil)
+  }
+
   @Test("a key that does not count its tries is not asked twice: the PIN where there is one", arguments: [false, true])
   func deniedUncounted(withPIN: Bool) async throws {
     let bench = try await Self.reader(is21: false, withPIN: withPIN)
