@@ -43,7 +43,7 @@ public actor SecurityKey {
   /// Credentials that have answered since the key was opened.
   var provenHere: Set<CredentialDescriptor> = []
   /// The key was lifted and laid on again since a PIN was last given; what lies there now may be another one.
-  var wasLaidOnAgain = false
+  var wasLaidOnAgain: Bool
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -55,10 +55,14 @@ public actor SecurityKey {
   ///   - asksAgain: whether the person is asked again after a wrong PIN. For people only.
   ///   - refusedPINs: what keys have refused already; one for all keys of a run, so that no PIN is tried twice on one.
   ///   - hints: what is remembered of keys, beyond this conversation when the store is.
+  ///   - follows: whether a key was used here before, with a PIN that may be remembered. On a card reader this one may be
+  ///     another.
   public init(
     _ endpoint: KeyEndpoint, timings: KeyTimings = .standard, pinTriesFloor: Int = 3,
-    asksAgain: Bool = false, refusedPINs: RefusedPINs = RefusedPINs(), hints: any CredentialHints = MemoryHints()
+    asksAgain: Bool = false, refusedPINs: RefusedPINs = RefusedPINs(), hints: any CredentialHints = MemoryHints(),
+    follows: Bool = false
   ) {
+    wasLaidOnAgain = follows && endpoint.kindName == "pcsc"
     self.refusedPINs = refusedPINs
     self.asksAgain = asksAgain
     self.hints = hints

@@ -46,7 +46,7 @@ extension Invocation {
       let (again, secondHost) = try host.map { try replugged($0) } ?? (endpoint, nil)
       defer { secondHost?.stop() }
       do {
-        return try await use(again, Act(touches: touches, done: touches - 1), pin) { _, session in
+        return try await use(again, Act(touches: touches, done: touches - 1), pin, follows: true) { _, session in
           try await second(made, session)
         }
       } catch { throw cause(of: error, secondHost) }
@@ -86,13 +86,13 @@ extension Invocation {
   private func cause(of error: any Error, _ host: VirtualKeyHost?) -> any Error { host?.key.lastStorageError ?? error }
 
   private func use<R: Sendable>(
-    _ endpoint: KeyEndpoint, _ act: Act, _ pin: @escaping PINProvider,
+    _ endpoint: KeyEndpoint, _ act: Act, _ pin: @escaping PINProvider, follows: Bool = false,
     _ body: @Sendable (SecurityKey, KeySession) async throws -> R
   ) async throws -> R {
     let key = SecurityKey(
       endpoint, timings: timings, pinTriesFloor: options.has("last-tries") ? 0 : 3,
       asksAgain: pinWay(pinDescriptor).isInteractive, refusedPINs: refusedPINs,
-      hints: StoredHints(dataDirectory: dataDirectory))
+      hints: StoredHints(dataDirectory: dataDirectory), follows: follows)
     let isOneOfSeveral = KeyDiscovery.list().count > 1
     let talk = Conversation(
       touches: act.touches, done: act.done, keyName: isOneOfSeveral ? endpoint.name : nil, patience: timings.touch)

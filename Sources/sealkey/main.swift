@@ -7,14 +7,14 @@ import Glibc
 
 Hardening.apply()
 let words = Array(CommandLine.arguments.dropFirst())
-guard Hardening.hasDescriptors() else { exit(CommandLineTool.fail(TooFewDescriptors(), words)) }
+guard Hardening.hasDescriptors() else { Ending.now(CommandLineTool.fail(TooFewDescriptors(), words)) }
 CryptoLibrary.begin()
 if let odd = ArgumentNotUTF8.first() {
   // A shell that completes a line is told nothing.
-  exit(words.first == Completion.verb ? 0 : CommandLineTool.fail(odd, words))
+  Ending.now(words.first == Completion.verb ? 0 : CommandLineTool.fail(odd, words))
 }
 let interrupts = Interrupts()
 // The first thread waits here. A main that awaits would end it instead, and what watches memory from outside (valgrind)
 // does not survive that.
-Task.detached { exit(await interrupts.run { await CommandLineTool.run(words) }) }
+Task.detached { Ending.now(await interrupts.run { await CommandLineTool.run(words) }) }
 while true { pause() }

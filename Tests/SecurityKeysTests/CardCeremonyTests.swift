@@ -208,6 +208,55 @@ struct CardCeremonyTests {
     await attention.value
   }
 
+  @Test("a reader that is opened again may hold another key, unless a credential shows that it is the same")
+  func openedAgain() async throws {
+    let bench = try CardBench()
+    try await bench.key.setPIN(SecretBytes(Bench.pin))
+    let made = try await bench.session.makeCredential(Bench.registration())
+    await bench.key.close()
+    let asked = Locked<[Bool]>([])
+    let pin: PINProvider = { request in
+      asked.withLock { $0.append(request.mayBeAnotherKey) }
+      return SecretBytes(Bench.pin)
+    }
+    func again() -> SecurityKey { SecurityKey(bench.desk.endpoint(), timings: Bench.quick, follows: true) }
+    let proven = again()
+    _ = try await proven.getAssertion(Bench.assertion([made.credentialID]), pin: pin)
+    await proven.close()
+    let doubtful = again()
+    _ = try await doubtful.makeCredential(Bench.registration(), pin: pin)
+    await doubtful.close()
+    let found = again()
+    let known = try await found.find([CredentialDescriptor(id: made.credentialID)], rpID: Bench.rpID, pin: pin)
+    #expect(known != nil)
+    _ = try await found.makeCredential(Bench.registration(), pin: pin)
+    await found.close()
+    #expect(asked.withLock { $0 } == [false, true, false])
+  }
+
+  @Test("another key of the same model laid on instead says no to the credential, and sees no PIN")
+  func anotherOfTheModel() async throws {
+    let bench = try CardBench(traits: CardTraits().with { $0.oneCeremonyPerTap = true })
+    try await bench.key.setPIN(SecretBytes(Bench.pin))
+    let made = try await bench.session.makeCredential(Bench.registration())
+    let other = try CardBench()
+    try await other.key.setPIN(SecretBytes(Array("1357".utf8)))
+    await other.key.close()
+    let events = bench.key.events
+    let attention = Task {
+      for await event in events {
+        guard case .tapAgainNeeded = event else { continue }
+        bench.desk.lift()
+        bench.desk.lay(other.card)
+      }
+    }
+    #expect(
+      await failure { try await bench.session.getAssertion(Bench.assertion([made.credentialID])) } == "anotherKey")
+    #expect(other.virtual.pinRetries == 8)
+    await bench.key.close()
+    await attention.value
+  }
+
   @Test("a key that says of itself what changes with each call is the same key")
   func identity() throws {
     let info = ModelProfile.virtual.info

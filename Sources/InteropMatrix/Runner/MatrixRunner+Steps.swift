@@ -52,7 +52,7 @@ extension MatrixRunner {
       progress: progress, save: save)
     let log = WireLog()
     let given = record
-    let (done, stop): (StepRecord, (any Error)?) = try await forced.withKey(log) { key, _ in
+    let (done, stop): (StepRecord, (any Error)?) = try await forced.withKey(log, follows: true) { key, _ in
       var done = StepRecord(step)
       for index in 0..<tries(given) {
         let (attempt, error, _) = try await forced.asked(

@@ -171,8 +171,12 @@ public struct MatrixRunner: Sendable {
 
   // MARK: - The key
 
-  func withKey<R>(_ log: WireLog, _ body: (SecurityKey, KeyFacts) async throws -> R) async throws -> R {
-    let key = SecurityKey(place.endpoint.observed(by: log.observer), timings: timings, refusedPINs: refusedPINs)
+  /// - Parameter follows: whether the key was open before in this run.
+  func withKey<R>(
+    _ log: WireLog, follows: Bool = false, _ body: (SecurityKey, KeyFacts) async throws -> R
+  ) async throws -> R {
+    let key = SecurityKey(
+      place.endpoint.observed(by: log.observer), timings: timings, refusedPINs: refusedPINs, follows: follows)
     let conversation = Task { [progress] in for await event in key.events { progress(.key(event)) } }
     do {
       let result = try await body(key, try await key.open())

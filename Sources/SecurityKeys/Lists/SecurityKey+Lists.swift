@@ -48,7 +48,11 @@ extension SecurityKey {
       let size = probeSize(rpID, info)
       let probes = chunks(planner, planner.candidates(ids, baseSize: size), size)
       guard !probes.isEmpty else { return nil }
-      guard info.isAlwaysVerifying else { return try search(probes, rpID, session, info) }
+      guard info.isAlwaysVerifying else {
+        let found = try search(probes, rpID, session, info)
+        if let found { provenHere.insert(found) }
+        return found
+      }
       return try await withToken(plan, session, PINSource(pin), .getAssertion, rpID: rpID) { probe, _, token in
         try search(probes, rpID, session, info, token)
       }

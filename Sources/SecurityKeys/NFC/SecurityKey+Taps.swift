@@ -34,12 +34,16 @@ struct SameKey {
   let rpID: String
   let credentials: [CredentialDescriptor]
 
-  /// Whether the key knows one of the credentials, asked silently. A key that does not say so is not proven to be it.
-  /// - Throws: only what ends the whole act.
+  /// Whether the key knows the credential, asked silently. A key that gives no answer is not proven to be it.
+  /// - Throws: `anotherKey` where the key says no; else only what ends the whole act.
   func isProven(by probe: Probe) throws(SecurityKeyError) -> Bool {
-    // One is enough, and a long list is not worth the time: the person types the PIN again then.
-    guard credentials.count == 1 else { return false }
-    do throws(SecurityKeyError) { return try probe.knows(credentials, rpID: rpID) != nil } catch {
+    // One is enough, and a long list is not worth the time: the person types the PIN again then. A key that is always to
+    // verify the person says no of its own.
+    guard credentials.count == 1, !probe.info.isAlwaysVerifying else { return false }
+    do throws(SecurityKeyError) {
+      guard try probe.knows(credentials, rpID: rpID) != nil else { throw .transport(.card(.anotherKey)) }
+      return true
+    } catch {
       guard case .transport = error else { return false }
       throw error
     }

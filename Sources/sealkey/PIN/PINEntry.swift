@@ -46,7 +46,10 @@ enum PINEntry {
       if request.lastWasRepeated { complaint = "The key has refused that PIN already, so it was not sent\(tries)." }
       return try again(request, way, complaint) { wrong in
         switch way {
-        case .descriptor(let descriptor): return try line(descriptor)
+        case .descriptor(let descriptor):
+          do { return try line(descriptor) } catch PINEntryError.empty where request.mayBeAnotherKey {
+            throw PINEntryError.notGivenAgain
+          }
         case .terminal:
           let facts = ["at least \(request.minimumLength) characters", left].compactMap { $0 }.joined(separator: ", ")
           return try terminal([wrong, "PIN of \(request.keyName) (\(facts)): "])
@@ -156,21 +159,31 @@ actor RememberedPIN {
 enum PINEntryError: NamedError, Hashable {
   /// Nothing was typed.
   case empty
+  /// A card was laid on again, and the PIN was given once.
+  case notGivenAgain
   /// The descriptor cannot be read.
   case unreadable(errno: Int32)
 
   var name: String {
     switch self {
     case .empty: "pinEmpty"
+    case .notGivenAgain: "pinNotGivenAgain"
     case .unreadable: "pinUnreadable"
     }
   }
   var message: String {
     switch self {
     case .empty: "No PIN was given, so nothing was tried."
+    case .notGivenAgain:
+      "The key was laid on the reader again and may be another one, so its PIN is needed once more; it was given once."
     case .unreadable(let code): "The PIN could not be read: \(String(cString: strerror(code)))."
     }
   }
-  var next: String { "Run the command again and give the PIN." }
+  var next: String {
+    switch self {
+    case .empty, .unreadable: "Run the command again and give the PIN."
+    case .notGivenAgain: "Run the command again, with the key left on the reader, or with the PIN on a second line too."
+    }
+  }
   var kind: FaultKind { .userVerification }
 }
