@@ -13,6 +13,6 @@ package enum Exhaustion {
     let text =
       "sealkey: cryptoFailed: \(function) failed: this computer is out of memory, or its OpenSSL does not work.\n"
     _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) }
-    _exit(FaultKind.bad.rawValue)
+    _Exit(FaultKind.bad.rawValue)
   }
 }
