@@ -13,6 +13,7 @@ package enum Exhaustion {
     let text =
       "sealkey: cryptoFailed: \(function) failed: this computer is out of memory, or its OpenSSL does not work.\n"
     _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) }
+    // Not `_exit`, which is the orderly end: what waits for other threads there would wait for nothing here.
     _Exit(FaultKind.bad.rawValue)
   }
 }
