@@ -140,7 +140,9 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .pinRepeated:
       "The same PIN was given again that the key has just refused, so nothing was sent and no try was spent."
     case .pinUnusable: "That cannot be a PIN: a PIN is UTF-8 text of at most 63 bytes without control characters."
-    case .pinTriesLow(let left): "Nothing was tried, because \(Self.fewTries(left)) before the key locks for good."
+    case .pinTriesLow(let left):
+      "Nothing was tried, because \(Self.fewTries(left)). After eight wrong PINs the key refuses its PIN until it is reset, and "
+        + "a reset destroys what it holds for Seal."
     case .pinChangeRequired: "The key demands a new PIN before it does anything else."
     case .pinPolicyViolation: "The key refused that PIN as too simple or too short."
     case .uvNotConfigured: "The key has no PIN and no fingerprint, and this needs one."
@@ -183,7 +185,9 @@ public enum SecurityKeyError: NamedError, Hashable {
     case .pinTooShort, .pinUnusable: "Run the command again and give the whole PIN; no try was spent."
     case .pinRepeated:
       "Be sure of the PIN before you run the command again. Where a program or a file gives it, put the right one there."
-    case .pinTriesLow: "Be sure of the PIN, then run the command again with --last-tries."
+    case .pinTriesLow:
+      "Be sure of the PIN, then run the command again with --last-tries. After three wrong ones in a row the key must be "
+        + "unplugged first."
     case .pinChangeRequired: "Change the PIN first: sealkey pin change."
     case .pinPolicyViolation: "Choose a longer PIN that is not a simple sequence."
     case .uvInvalid: "Try again with a finger that is enrolled."
