@@ -49,8 +49,23 @@ public struct Digest<Algorithm: DigestAlgorithm>: ~Copyable {
     return digest.finalize()
   }
 
-  /// The digest of a secret.
+  /// The digest of a secret, which is told to others.
   public static func hash(_ secret: borrowing SecretBytes) -> [UInt8] { secret.withUnsafeBytes { hash($0) } }
+
+  /// The digest of a secret, which is a secret itself: it is computed in locked memory and is nowhere else.
+  public static func secretHash(_ secret: borrowing SecretBytes) -> SecretBytes {
+    var digest = Digest()
+    secret.withUnsafeBytes { digest.update($0) }
+    return digest.finalizeSecret()
+  }
+
+  private consuming func finalizeSecret() -> SecretBytes {
+    SecretBytes(count: Algorithm.byteCount) { room in
+      var written: UInt32 = 0
+      let out = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      guard EVP_DigestFinal_ex(context, out, &written) == 1 else { Exhaustion.end("EVP_DigestFinal") }
+    }
+  }
 }
 
 /// Names one digest algorithm.

@@ -20,6 +20,17 @@ extension Ceremony {
     public let registered: Registered
   }
 
+  /// What a new spare of `root` may be called: a name like any other, and none that a spare which is not revoked has.
+  /// - Throws: ``CeremonyError/badName``, ``CeremonyError/labelTaken(_:name:)``, ``CeremonyError/badRootKey``.
+  public static func checkLabel(_ label: String, of root: DirectoryRecord) throws(CeremonyError) {
+    try checkName(label)
+    let revoked: Set<[UInt8]>
+    do { revoked = try AuthoritySet(record: root).revoked } catch { throw .badRootKey }
+    guard !root.backups.contains(where: { $0.label == label && !revoked.contains($0.publicKey) }) else {
+      throw .labelTaken(label, name: root.displayName)
+    }
+  }
+
   /// Registers a backup for `root` on the key in hand, which says that it belongs to that root. Two touches, by the new
   /// key; ``add(_:to:label:at:)`` is the root's part.
   ///
@@ -47,7 +58,7 @@ extension Ceremony {
   public func add(
     _ backup: AcceptedBackup, to root: DirectoryRecord, label: String, at time: SealDate
   ) async throws -> (backup: BackupCredential, signed: Signed) {
-    try Self.checkName(label)
+    try Self.checkLabel(label, of: root)
     let signed = try await sign(
       .backup(credentialID: backup.credentialID, publicKey: backup.publicKey), as: root)
     let made = BackupCredential(

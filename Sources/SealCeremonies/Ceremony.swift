@@ -179,7 +179,8 @@ public struct Ceremony: Sendable {
   }
 
   /// A revocation is for good: no touch makes the device speak again.
-  static func checkNotRevoked(_ devicePublicKey: [UInt8], of record: DirectoryRecord) throws(CeremonyError) {
+  /// - Throws: ``CeremonyError/deviceStaysRevoked``, ``CeremonyError/badRootKey``.
+  public static func checkNotRevoked(_ devicePublicKey: [UInt8], of record: DirectoryRecord) throws(CeremonyError) {
     let revoked: Set<[UInt8]>
     do { revoked = try AuthoritySet(record: record).revoked } catch { throw .badRootKey }
     if revoked.contains(devicePublicKey) { throw .deviceStaysRevoked }

@@ -48,6 +48,8 @@ public enum CeremonyError: NamedError, Hashable {
   case selfBackup
   /// The identity has no such backup or device.
   case nothingToRevoke
+  /// A spare that is not revoked is called so already.
+  case labelTaken(String, name: String)
   /// What was just made does not pass the check that anybody else would make.
   case ownResultBad(name: String, String)
 
@@ -72,6 +74,7 @@ public enum CeremonyError: NamedError, Hashable {
     case .samePerson: "samePerson"
     case .selfBackup: "selfBackup"
     case .nothingToRevoke: "nothingToRevoke"
+    case .labelTaken: "labelTaken"
     case .ownResultBad(let name, _): name
     }
   }
@@ -106,6 +109,7 @@ public enum CeremonyError: NamedError, Hashable {
     case .selfBackup:
       "The new key is known here already: as the identity's own key, as somebody's, or as a spare that was added before."
     case .nothingToRevoke: "The identity has no such backup or device."
+    case .labelTaken(let label, let name): "A spare key of \(name) is called '\(label)' already. Nothing was touched."
     case .ownResultBad(_, let what): "What was made does not verify, and was thrown away. \(what)"
     }
   }
@@ -138,6 +142,7 @@ public enum CeremonyError: NamedError, Hashable {
     case .selfBackup:
       "Use a key that is new. A spare that was revoked stays so; a spare that was added needs nothing more."
     case .nothingToRevoke: "See what the identity has: sealkey directory list"
+    case .labelTaken: "Give another --label, or revoke that spare first if it is dead: sealkey backup revoke"
     case .ownResultBad: "Check that the identity files and the device belong together, then try again."
     }
   }
@@ -148,7 +153,7 @@ public enum CeremonyError: NamedError, Hashable {
     case .unsupportedKey, .prfUnsupported, .keyForgets: .noKey
     case .uvNotConfigured, .uvMismatch: .userVerification
     case .notSponsored, .deviceRevoked, .deviceStaysRevoked, .deviceNotEndorsed, .notTheirKey, .samePerson, .selfBackup,
-      .nothingToRevoke:
+      .nothingToRevoke, .labelTaken:
       .refused
     case .prfMissing: .key
     case .missingCredentialID, .badRootKey: .file

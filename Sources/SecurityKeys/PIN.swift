@@ -100,7 +100,7 @@ final class CheckedPIN: Sendable {
 
   /// The left half of the PIN's SHA-256, 16 bytes: what is sent to a key, encrypted (CTAP 2.1 section 6.5.5.7).
   func leftHash() -> SecretBytes {
-    var hash = SecretBytes(SHA256.hash(terminated.slice(0..<(terminated.count - 1))))
+    var hash = SHA256.secretHash(terminated.slice(0..<(terminated.count - 1)))
     hash.truncate(to: 16)
     return hash
   }

@@ -104,6 +104,43 @@ import WebAuthnCore
     #expect(try PublicHalves.same(store.device("laptop"), made))
   }
 
+  /// A computer whose libcrypto has no ML-KEM-768 changes the passphrase of a device that has that side, and one that has
+  /// it reads what the other wrote.
+  @Test func aPassphraseIsChangedWhereLessIsKnown() async throws {
+    let made = try PrivateHalves()
+    let halves = try PrivateHalves(
+      signingKey: made.signingKey.clone(),
+      bundle: PrivateBundle(x25519: made.bundle.x25519.clone(), mlkem768Seed: .random(count: 64)))
+    let own = halves.bundle.publicKeys
+    let mlkem = own.mlkem768 ?? Random.bytes(MLKEM768.publicKeyByteCount)
+    let whole = PublicHalves(
+      devicePublicKey: halves.devicePublicKey,
+      kemBundle: try #require(KEMBundle(x25519: own.x25519, mlkem768: mlkem)).bytes)
+    let half = PublicHalves(devicePublicKey: halves.devicePublicKey, kemBundle: own.x25519)
+    _ = try await store.deviceOrNew("laptop")
+    func put(_ side: PublicHalves) throws {
+      let lines = [
+        "sealkey device 1", "device-public-key \(Hex.encode(side.devicePublicKey))",
+        "kem-bundle \(Hex.encode(side.kemBundle))", "",
+      ]
+      let keys = try halves.encryptedPEM(passphrase: SecretBytes(Array(Self.word.utf8)))
+      try AtomicFile.write(Array((lines.joined(separator: "\n") + "\n" + keys).utf8), to: file, mode: 0o600)
+    }
+    for (side, after) in [(whole, whole), (half, MLKEM768.isAvailable ? whole : half)] {
+      try put(side)
+      try await store.setPassphrase(of: "laptop", from: Self.saying(Self.word), to: Self.saying("another one, long"))
+      #expect(try store.publicHalves("laptop") == after)
+      #expect(
+        try store.device("laptop", passphrase: Self.saying("another one, long")).devicePublicKey == side.devicePublicKey
+      )
+    }
+    // Another X25519 key is another device, however much of it is written down.
+    try put(
+      PublicHalves(
+        devicePublicKey: halves.devicePublicKey, kemBundle: try X25519.PrivateKey().publicKey.rawRepresentation))
+    #expect(await failure { _ = try store.device("laptop", passphrase: Self.saying(Self.word)) } == "deviceDamaged")
+  }
+
   /// A public side that does not belong to the keys below it, and keys that were exchanged.
   @Test func aChangedFileUnderAPassphraseIsFound() async throws {
     _ = try await store.deviceOrNew("laptop")

@@ -111,7 +111,12 @@ import WebAuthnCore
     var other = ada.record
     other.deviceEndorsements[0].lockedPrivate = [UInt8](repeating: 9, count: 100)
     other.deviceEndorsements[0].prfSalt = [UInt8](repeating: 9, count: 32)
-    #expect(try people.take(other) == .unchanged)
+    // Nobody signed either of them: which is the genuine one, only the key can say, so the person is told.
+    var notes: [String] = []
+    #expect(try people.take(other, noting: &notes) == .unchanged)
+    #expect(notes.count == 1 && notes.first?.contains("The lock in it is another") == true, "\(notes)")
+    notes = []
+    #expect(try people.take(revoked, noting: &notes) == .unchanged && notes.isEmpty)
     #expect(people.records[revoked.rootHash] == revoked)
     let read = try KnownPeople(parsing: people.encoded(), path: "x")
     #expect(read.records[revoked.rootHash] == revoked)

@@ -96,6 +96,19 @@ import WebAuthnCore
     }
   }
 
+  @Test func aSpareHasANameOfItsOwn() throws {
+    #expect(try Sealkey.run(["register", "--name", "Ada", "--out", path("ada.json")] + here).code == 0)
+    let add = ["backup", "add", "--identity", "Ada", "--label", "spare", "--new-key"]
+    #expect(try Sealkey.run(add + ["virtual:final"] + here).code == 0)
+    // Said before anybody touches anything.
+    for (label, name) in [("spare", "labelTaken"), ("a\u{1}b", "badName"), ("   ", "badName")] {
+      let run = try Sealkey.run(
+        ["backup", "add", "--identity", "Ada", "--label", label, "--new-key", "virtual:protocol2"] + here)
+      #expect(run.error == name, "\(run.json)")
+      #expect(!run.err.contains("Touch the key"))
+    }
+  }
+
   @Test func aPINIsAskedForAgainWhenTheKeyMayBeAnother() async throws {
     let asked = Locked(0)
     let remembered = RememberedPIN { _ in

@@ -143,6 +143,30 @@ private final class Browser {
     }
   }
 
+  /// Known by name alone, there is no registration to look at: what the root signed before says the same.
+  @Test func eligibilityIsKnownFromAnEndorsementToo() throws {
+    let browser = try Browser()
+    #expect(try ceremony(["register", "--name", "Ada"], browser, out: "ada.json").code == 0)
+    #expect(try ceremony(["endorse", "--identity", "Ada", "--device", "laptop"], browser, out: "e.json").code == 0)
+    let confirm = ["confirm", "--identity", "Ada", "--estate", "E", "--epoch", "1", "--head", ""]
+    browser.flags = 0
+    #expect(try ceremony(confirm, browser, out: "x.json").error == "verificationFailed")
+    browser.flags = 0x08
+    #expect(try ceremony(confirm, browser, out: "x.json").code == 0)
+  }
+
+  @Test func nobodyIsAskedToEndorseWhatWasRevoked() throws {
+    let browser = try Browser()
+    #expect(try ceremony(["register", "--name", "Ada"], browser, out: "ada.json").code == 0)
+    for word in ["endorse", "revoke-device"] {
+      let words = [word, "--identity", "Ada", "--device", "laptop"]
+      #expect(try ceremony(words, browser, out: "\(word).json").code == 0)
+    }
+    let again = ["request", "endorse", "--identity", "Ada", "--device", "laptop", "--pending", path("again")]
+    #expect(try Sealkey.run(again + data).error == "deviceRevoked")
+    #expect(try !Sealkey.exists(path("again")))
+  }
+
   @Test func wrongAnswersAreRefused() throws {
     let (browser, other) = (try Browser(), try Browser())
     #expect(try ceremony(["register", "--name", "Ada"], browser, out: "ada.json").code == 0)

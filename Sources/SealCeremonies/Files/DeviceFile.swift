@@ -80,17 +80,20 @@ public enum DeviceFile {
   }
 
   /// The file's text.
+  /// - Parameter known: the public side as it was written before: a libcrypto without ML-KEM-768 does not recompute the
+  ///   whole of it.
   /// - Throws: ``DeviceError/unfitPassphrase``; ``CryptoError``.
   static func encoded(
-    _ halves: borrowing PrivateHalves, passphrase: consuming SecretBytes?
+    _ halves: borrowing PrivateHalves, passphrase: consuming SecretBytes?, known: PublicHalves? = nil
   ) throws -> SecretBytes {
     switch passphrase {
     case .none: return halves.encodedWithDigests()
     case .some(let word):
       guard (minimumPassphrase...maximumPassphrase).contains(word.count) else { throw DeviceError.unfitPassphrase }
+      var side = PublicHalves(halves)
+      if let known, side.isSide(of: known), known.kemBundle.count > side.kemBundle.count { side = known }
       let lines = [
-        title, "device-public-key \(Hex.encode(halves.devicePublicKey))",
-        "kem-bundle \(Hex.encode(halves.bundle.publicKeys.bytes))", "",
+        title, "device-public-key \(Hex.encode(side.devicePublicKey))", "kem-bundle \(Hex.encode(side.kemBundle))", "",
       ]
       let text = lines.joined(separator: "\n") + "\n" + (try halves.encryptedPEM(passphrase: word))
       return SecretBytes(Array(text.utf8))
@@ -144,11 +147,15 @@ public struct PublicHalves: Sendable, Hashable {
   }
 
   /// Whether these, which were recomputed, are those that were written down; a libcrypto without ML-KEM-768 recomputes
-  /// the X25519 side alone.
+  /// the X25519 side alone, and writes no more than that down.
   func isSide(of written: PublicHalves) -> Bool {
     guard devicePublicKey == written.devicePublicKey else { return false }
     if kemBundle == written.kemBundle { return true }
-    guard !MLKEM768.isAvailable, let whole = try? KEMBundle(parsing: written.kemBundle) else { return false }
-    return whole.mlkem768 != nil && whole.x25519 == kemBundle
+    guard let mine = try? KEMBundle(parsing: kemBundle), let theirs = try? KEMBundle(parsing: written.kemBundle) else {
+      return false
+    }
+    // One of them is without the ML-KEM-768 side: that is no other key.
+    let isPart = theirs.mlkem768 == nil || mine.mlkem768 == nil && !MLKEM768.isAvailable
+    return isPart && mine.x25519 == theirs.x25519
   }
 }

@@ -102,7 +102,13 @@ extension KnownPeople {
       records[hash] = record
       return .new
     }
-    let united = Self.unite((try? known.provenPart())?.record ?? known, record)
+    let before = (try? known.provenPart())?.record ?? known
+    if Self.locksDiffer(before, record) {
+      notes.append(
+        "The lock in it is another than the one that is kept here for \(record.displayName), which stays: nobody signs a "
+          + "lock. If that one does not open, give 'sealkey unlock' this file itself.")
+    }
+    let united = Self.unite(before, record)
     guard united != known else { return .unchanged }
     records[hash] = united
     return .changed
@@ -188,6 +194,17 @@ extension KnownPeople {
       Pin(
         rootHash: record.rootHash, publicKey: record.publicKey, displayName: record.displayName, origin: .registered,
         pinnedAt: time))
+  }
+
+  /// Whether a device's private halves are locked in both, each in its own way.
+  private static func locksDiffer(_ known: DirectoryRecord, _ new: DirectoryRecord) -> Bool {
+    known.deviceEndorsements.contains { old in
+      guard (try? old.lock()) != nil, old.lockedPrivate != nil else { return false }
+      return new.deviceEndorsements.contains {
+        $0.devicePublicKey == old.devicePublicKey && $0.assertionJSON == old.assertionJSON && $0.lockedPrivate != nil
+          && ($0.lockedPrivate != old.lockedPrivate || $0.prfSalt != old.prfSalt)
+      }
+    }
   }
 
   private static func unite(_ known: DirectoryRecord, _ new: DirectoryRecord) -> DirectoryRecord {

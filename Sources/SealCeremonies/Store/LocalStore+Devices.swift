@@ -74,7 +74,7 @@ extension LocalStore {
   ) async throws {
     let file = try devicePath(name)
     let before = try publicHalves(name)
-    let text = try rewritten(name, file, passphrase, tries, new)
+    let text = try rewritten(name, file, before, passphrase, tries, new)
     try await locked {
       // Somebody may have put another device there while the question stood.
       guard try publicHalves(name) == before else { throw FileError.exists(path: file) }
@@ -83,11 +83,12 @@ extension LocalStore {
   }
 
   private func rewritten(
-    _ name: String, _ file: String, _ passphrase: DeviceFile.Passphrase, _ tries: Int, _ new: DeviceFile.Passphrase?
+    _ name: String, _ file: String, _ before: PublicHalves, _ passphrase: DeviceFile.Passphrase, _ tries: Int,
+    _ new: DeviceFile.Passphrase?
   ) throws -> SecretBytes {
     let halves = try device(name, passphrase: passphrase, tries: tries)
     guard let new else { return try DeviceFile.encoded(halves, passphrase: nil) }
-    return try DeviceFile.encoded(halves, passphrase: try new(file))
+    return try DeviceFile.encoded(halves, passphrase: try new(file), known: before)
   }
 
   /// The device of that name; made first when there is none.

@@ -29,7 +29,7 @@ enum PINProtocol: Int, Sendable {
       self.version = version
       switch version {
       case .one:
-        let key = SecretBytes(SHA256.hash(z))
+        let key = SHA256.secretHash(z)
         hmacKey = key.clone()
         aesKey = key
       case .two:

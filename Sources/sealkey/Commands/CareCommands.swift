@@ -140,6 +140,7 @@ private enum CareVerb {
   static func addBackup(_ invocation: Invocation) async throws -> Outcome {
     let (record, simulated) = try invocation.person("identity")
     let label = try invocation.required("label")
+    try Ceremony.checkLabel(label, of: record)
     let people = invocation.knownPeople()
     let exclude = people.credentialIDs.map { CredentialDescriptor(id: $0) }
     var forNewKey = invocation

@@ -40,10 +40,11 @@ extension Command {
     } else {
       let (record, simulated) = try invocation.person("identity")
       let statement = try await PasskeyVerb.statement(word, invocation)
+      if case .endorse(let device, _) = statement { try Ceremony.checkNotRevoked(device, of: record) }
       meaning = try PasskeyVerb.meaning(statement, record.displayName)
       request = try PasskeyRequest(
         signing: statement, as: record, isSimulated: simulated,
-        backupEligible: PasskeyVerb.backupEligible(invocation))
+        backupEligible: PasskeyVerb.backupEligible(record, invocation))
     }
     let exclude = word == "register" ? invocation.knownPeople().credentialIDs : []
     let options = try request.options(excludeList: exclude)
@@ -110,12 +111,23 @@ private enum PasskeyVerb {
     }
   }
 
-  /// What the registration beside the identity says, where it stands beside it.
-  static func backupEligible(_ invocation: Invocation) -> Bool? {
-    guard let file = invocation.options["identity"], let bytes = try? AtomicFile.read(file),
-      let object = (try? Artefact(parsing: bytes))?.evidence?.attestationObject
-    else { return nil }
-    return (try? AttestationObject(parsing: object))?.authenticatorData.flags.contains(.backupEligible)
+  /// Whether the passkey may be backed up, which never changes: as the registration says where it stands beside the
+  /// identity, else as the root said when it endorsed a device. Nil where neither is there.
+  static func backupEligible(_ record: DirectoryRecord, _ invocation: Invocation) -> Bool? {
+    if let file = invocation.options["identity"], let bytes = try? AtomicFile.read(file),
+      let object = (try? Artefact(parsing: bytes))?.evidence?.attestationObject,
+      let made = try? AttestationObject(parsing: object)
+    {
+      return made.authenticatorData.flags.contains(.backupEligible)
+    }
+    guard let authorities = try? AuthoritySet(record: record) else { return nil }
+    for endorsement in record.deviceEndorsements {
+      guard let endorsed = try? authorities.check(endorsement), endorsed.authority.role == .root,
+        let data = try? AuthenticatorData(parsing: endorsement.assertion().authenticatorData)
+      else { continue }
+      return data.flags.contains(.backupEligible)
+    }
+    return nil
   }
 
   static func statement(_ word: String, _ invocation: Invocation) async throws -> Statement {
