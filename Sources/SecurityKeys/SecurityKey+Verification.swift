@@ -105,11 +105,11 @@ extension SecurityKey {
           guard pinProtocol(info) == .two, info.pinUvAuthProtocols.contains(1) else {
             throw SecurityKeyError.status(.pinAuthInvalid)
           }
-          try fallBackToProtocol1(probe)
+          try fallBackToProtocol1(probe, hasSentPIN: true)
           return try withPIN()
         }
       } catch let error as SecurityKeyError {
-        note(error, source, info)
+        note(error, source, probe)
         guard mayAskAgain(after: error) else { throw error }
         source.answer = nil
         source.lastWasWrong = true
@@ -136,7 +136,7 @@ extension SecurityKey {
     while true {
       let pin = try await askForPIN(probe, info, source)
       do {
-        do { return try withDevice(session, usesProtocol: true) { try body($0, pin) } } catch let error
+        do { return try withDevice(session, usesProtocol: true, sendsPIN: true) { try body($0, pin) } } catch let error
           as SecurityKeyError where session.link.wantsNewTap(after: error)
         {
           try renew(session)
@@ -147,10 +147,10 @@ extension SecurityKey {
             source.answer = nil
           }
           let again = try await askForPIN(probe, info, source)
-          return try withDevice(session, usesProtocol: true) { try body($0, again) }
+          return try withDevice(session, usesProtocol: true, sendsPIN: true) { try body($0, again) }
         }
       } catch let error as SecurityKeyError {
-        note(error, source, info)
+        note(error, source, probe)
         guard case .pinInvalid = error else { throw error }
         let error = wrongPIN(probe)
         guard mayAskAgain(after: error) else { throw error }
@@ -176,13 +176,17 @@ extension SecurityKey {
   }
 
   /// Remembers the PIN that was sent last, when `error` says that the key has refused it.
-  private func note(_ error: SecurityKeyError, _ source: PINSource, _ info: AuthenticatorInfo) {
+  private func note(_ error: SecurityKeyError, _ source: PINSource, _ probe: Probe) {
     guard let sent = source.answer else { return }
-    switch error {
     // Which of them a wrong PIN gives depends on how many there were before (CTAP 2.1 section 6.5.5.7.1).
-    case .pinInvalid, .pinBlocked, .pinAuthBlocked: refusedPINs.note(sent, by: mark(info))
-    default: break
+    switch error {
+    case .pinInvalid: break
+    case .pinBlocked, .pinAuthBlocked:
+      // A key that is blocked says so to any PIN, looking at none: only a try that is gone tells that it looked.
+      guard let before = lastTries, let left = (try? probe.pinRetries())?.triesLeft, left < before else { return }
+    default: return
     }
+    refusedPINs.note(sent, by: mark(probe.info))
   }
 
   /// Where what is remembered of PINs belongs.
@@ -251,7 +255,7 @@ extension SecurityKey {
   /// Runs `body` with libfido2's view of the key. A key that lists protocol 2 and answers it with PIN_AUTH_INVALID is
   /// asked once more with protocol 1 (QUIRKS Q35, Q36), unless that answer cost a PIN try.
   private func withDevice<R>(
-    _ session: Session, usesProtocol: Bool, _ body: (FidoDevice) throws -> R
+    _ session: Session, usesProtocol: Bool, sendsPIN: Bool = false, _ body: (FidoDevice) throws -> R
   ) throws -> R {
     let device = try fido(session)
     guard usesProtocol, endpoint.onlyPINProtocol == nil, let info = session.facts.info, pinProtocol(info) == .two,
@@ -261,16 +265,21 @@ extension SecurityKey {
     }
     let probe = Probe(link: session.link, info: info)
     do { return try body(device) } catch SecurityKeyError.status(.pinAuthInvalid) {
-      try fallBackToProtocol1(probe)
+      try fallBackToProtocol1(probe, hasSentPIN: sendsPIN)
       return try body(try fido(session))
     }
   }
 
-  /// From here on with protocol 1, unless protocol 2 has cost a PIN try.
-  private func fallBackToProtocol1(_ probe: Probe) throws(SecurityKeyError) {
-    if let tries = lastTries, let left = try probe.pinRetries()?.triesLeft, left < tries {
+  /// From here on with protocol 1, unless protocol 2 has cost a PIN try, or nobody can tell whether it has.
+  private func fallBackToProtocol1(_ probe: Probe, hasSentPIN: Bool) throws(SecurityKeyError) {
+    let left = lastTries == nil ? nil : try probe.pinRetries()?.triesLeft
+    if let tries = lastTries, let left, left < tries {
       lostATry = true
       throw .pinInvalid(triesLeft: left)
+    }
+    if hasSentPIN, left == nil {
+      lostATry = true
+      throw .status(.pinAuthInvalid)
     }
     avoidProtocol2()
   }

@@ -105,11 +105,11 @@ for place in 80:xterm 40:xterm 40:dumb; do
   drive 0 0 'sealkey device passphrase change laptop' 'Passphrase of' 'not the one' 'Try 2 of 3' "$secret" \
     'New passphrase of' "$secret-2" 'The same once more' "$secret-2"
   drive 0 0 'sealkey demo --dir demo'
-  drive 0 0 'sealkey demo --capsule estate.capsule --stage open --people people'
-  drive 0 0 'sealkey capsule show estate.capsule --data-dir people/karin'
-  drive 0 0 'sealkey capsule verify estate.capsule --data-dir people/karin'
-  drive 0 1 "sealkey tap --capsule estate.capsule $v --data-dir people/karin --into newer.capsule --out tap.json" 'type: tap' tap
-  drive 0 1 "sealkey confirm --capsule estate.capsule $v --data-dir people/ruth --into other.capsule --out confirmation.json"
+  drive 0 0 'sealkey demo --capsule rehearsal.capsule --stage open --people people'
+  drive 0 0 'sealkey capsule show rehearsal.capsule --data-dir people/karin'
+  drive 0 0 'sealkey capsule verify rehearsal.capsule --data-dir people/karin'
+  drive 0 1 "sealkey tap --capsule rehearsal.capsule $v --data-dir people/karin --into newer.capsule --out tap.json" 'type: tap' tap
+  drive 0 1 "sealkey confirm --capsule rehearsal.capsule $v --data-dir people/ruth --into other.capsule --out confirmation.json"
   drive 0 0 'sealkey capsule merge newer.capsule other.capsule --out both.capsule --data-dir people/karin'
   drive 0 0 'sealkey request register --name Eve --pending eve.pending --out options.json'
   drive 1 0 'sealkey import options.json --pending eve.pending --out eve.json'

@@ -194,4 +194,17 @@ struct PINTests {
     #expect(bench.pinQuestions == 1)
     #expect(bench.virtual.pinRetries == 8)
   }
+
+  @Test("nobody knows whether protocol 2 has cost a try: the PIN is not sent again")
+  func protocol2FailsUncounted() async throws {
+    let profile = ModelProfile.virtual.varied("q35") { $0.quirks = [.protocol2Fails] }
+    let bench = try Bench(profile)
+    try await bench.setPIN()
+    try await bench.key.open()
+    // How many tries are left: an answer without the number.
+    bench.faults.add(.command(bench.faults.commands, .replaceReply([0, 0xA0])))
+    #expect(await failure { try await bench.register() } == "pinAuthInvalid")
+    #expect(bench.pinQuestions == 1)
+    #expect(bench.virtual.log.count(.makeCredential) == 1)
+  }
 }
