@@ -158,7 +158,7 @@ complete -c sealkey -n '__sealkey_in unlock' -l identity -rF -d 'the identity re
 
 complete -c sealkey -n '__sealkey_at 0' -a tap -d 'Tap to release: from an estate\'s record, or from an estate, an epoch, a claim and the record\'s head.'
 complete -c sealkey -n '__sealkey_in tap' -l capsule -rF -d 'the estate\'s record'
-complete -c sealkey -n '__sealkey_in tap' -l into -rF -d 'write the record there too, with the new entry and all that this computer has seen; the file of --capsule is replaced without --replace, since what replaces it holds all of it'
+complete -c sealkey -n '__sealkey_in tap' -l into -rF -d 'write the record there too, with the new entry and all that this computer has seen; FILE may be that of --capsule itself, of which nothing is lost'
 complete -c sealkey -n '__sealkey_in tap' -l identity -rF -d 'the key holder\'s identity record (else the one known here)'
 complete -c sealkey -n '__sealkey_in tap' -l device -rF -a '(__sealkey_list devices)' -d 'the device that signs the entry (else the one of this computer that can)'
 complete -c sealkey -n '__sealkey_in tap' -l owner-key -x -d 'the owner\'s root key, 64 bytes, known from elsewhere: it is pinned'
@@ -168,20 +168,20 @@ complete -c sealkey -n '__sealkey_in tap' -l use-record-times -d 'take a claim t
 complete -c sealkey -n '__sealkey_in tap' -l last-sign -x -d 'the time or the day (UTC) of the owner\'s last sign as it was shown to you, or none: answers the question about it'
 complete -c sealkey -n '__sealkey_in tap' -l estate -x -d 'without a record: the estate\'s id'
 complete -c sealkey -n '__sealkey_in tap' -l epoch -x -d 'without a record: the epoch\'s number'
-complete -c sealkey -n '__sealkey_in tap' -l head -x -d 'without a record: digest of its newest event, 32 bytes or nothing'
+complete -c sealkey -n '__sealkey_in tap' -l head -x -d 'without --capsule: digest of the record\'s newest event, 32 bytes; \'\' when it has none'
 complete -c sealkey -n '__sealkey_in tap' -l out -rF -d 'write the result there instead of to stdout'
 complete -c sealkey -n '__sealkey_in tap' -l seal -d 'write only Seal\'s own JSON'
 
 complete -c sealkey -n '__sealkey_at 0' -a confirm -d 'Confirm that you still have your key, once a year. It never counts towards a release.'
 complete -c sealkey -n '__sealkey_in confirm' -l capsule -rF -d 'the estate\'s record'
-complete -c sealkey -n '__sealkey_in confirm' -l into -rF -d 'write the record there too, with the new entry and all that this computer has seen; the file of --capsule is replaced without --replace, since what replaces it holds all of it'
+complete -c sealkey -n '__sealkey_in confirm' -l into -rF -d 'write the record there too, with the new entry and all that this computer has seen; FILE may be that of --capsule itself, of which nothing is lost'
 complete -c sealkey -n '__sealkey_in confirm' -l identity -rF -d 'the key holder\'s identity record (else the one known here)'
 complete -c sealkey -n '__sealkey_in confirm' -l device -rF -a '(__sealkey_list devices)' -d 'the device that signs the entry (else the one of this computer that can)'
 complete -c sealkey -n '__sealkey_in confirm' -l owner-key -x -d 'the owner\'s root key, 64 bytes, known from elsewhere: it is pinned'
 complete -c sealkey -n '__sealkey_in confirm' -l no-uv -d 'do not ask for the PIN where the key does not insist'
 complete -c sealkey -n '__sealkey_in confirm' -l estate -x -d 'without a record: the estate\'s id'
 complete -c sealkey -n '__sealkey_in confirm' -l epoch -x -d 'without a record: the epoch\'s number'
-complete -c sealkey -n '__sealkey_in confirm' -l head -x -d 'without a record: digest of its newest event, 32 bytes or nothing'
+complete -c sealkey -n '__sealkey_in confirm' -l head -x -d 'without --capsule: digest of the record\'s newest event, 32 bytes; \'\' when it has none'
 complete -c sealkey -n '__sealkey_in confirm' -l out -rF -d 'write the result there instead of to stdout'
 complete -c sealkey -n '__sealkey_in confirm' -l seal -d 'write only Seal\'s own JSON'
 
@@ -241,7 +241,7 @@ complete -c sealkey -n '__sealkey_in request endorse revoke-device' -l device -r
 complete -c sealkey -n '__sealkey_in request tap confirm' -l estate -x -d 'the estate\'s id'
 complete -c sealkey -n '__sealkey_in request tap confirm' -l epoch -x -d 'the epoch\'s number'
 complete -c sealkey -n '__sealkey_in request tap' -l claim -x -d 'the claim\'s id'
-complete -c sealkey -n '__sealkey_in request tap confirm' -l head -x -d 'digest of the record\'s newest event, 32 bytes or nothing'
+complete -c sealkey -n '__sealkey_in request tap confirm' -l head -x -d 'digest of the record\'s newest event, 32 bytes; \'\' when it has none'
 
 complete -c sealkey -n '__sealkey_at 0' -a import -d 'Take the answer of a browser or a phone to a request, check it, and make Seal\'s artefact of it.'
 complete -c sealkey -n '__sealkey_at 1 import' -F
@@ -290,7 +290,7 @@ complete -c sealkey -n '__sealkey_at 2 device export' -f -a '(__sealkey_list dev
 complete -c sealkey -n '__sealkey_at 2 device passphrase' -f -a 'set change remove'
 complete -c sealkey -n '__sealkey_at 3 device passphrase' -f -a '(__sealkey_list devices)'
 complete -c sealkey -n '__sealkey_in device make' -l protect -d 'ask for a passphrase for the private halves'
-complete -c sealkey -n '__sealkey_in device passphrase' -l new-passphrase-fd -x -d 'read the new passphrase from file descriptor N (change)'
+complete -c sealkey -n '__sealkey_in device passphrase' -l new-passphrase-fd -x -d 'read the new passphrase of a change from file descriptor N'
 
 complete -c sealkey -n '__sealkey_at 0' -a pin -d 'Set a key\'s first PIN, change it, or see how many tries are left.'
 complete -c sealkey -n '__sealkey_at 1 pin' -a 'status set change'
@@ -334,8 +334,8 @@ complete -c sealkey -n '__sealkey_at 0' -a doctor -d 'Look for whatever stands b
 complete -c sealkey -n '__sealkey_at 0' -a demo -d 'Do the whole job on the built-in virtual key: register, endorse, tap, verify.'
 complete -c sealkey -n '__sealkey_in demo' -l dir -x -a '(__fish_complete_directories)' -d 'where to put the files (sealkey-demo)'
 complete -c sealkey -n '__sealkey_in demo' -l capsule -rF -d 'write a whole made-up estate there instead'
-complete -c sealkey -n '__sealkey_in demo' -l stage -x -a 'sealed overdue claimed open authorized released' -d 'how far its story goes: sealed, overdue, claimed, open, authorized or released'
-complete -c sealkey -n '__sealkey_in demo' -l people -x -a '(__fish_complete_directories)' -d 'keep everybody\'s virtual key, identity and device there, to play them'
+complete -c sealkey -n '__sealkey_in demo' -l stage -x -a 'sealed overdue claimed open authorized released' -d 'with --capsule, how far its story goes (released): sealed, overdue, claimed, open, authorized or released'
+complete -c sealkey -n '__sealkey_in demo' -l people -x -a '(__fish_complete_directories)' -d 'with --capsule, keep everybody\'s virtual key, identity and device there, to play them'
 
 complete -c sealkey -n '__sealkey_at 0' -a virtual -d 'Host the built-in virtual key for other programs.'
 complete -c sealkey -n '__sealkey_at 1 virtual' -a 'run models'

@@ -39,7 +39,13 @@ struct EstateTimeline {
       found.append((anchor, "last sign of the owner\(last)"))
     }
     if let end = silenceEnd {
-      found.append((end, end > status.now ? "the silence is over, if the owner stays silent" : "the silence was over"))
+      found.append(
+        (
+          end,
+          end > status.now
+            ? "a key holder may open a claim from here on, if the owner stays silent"
+            : "from here on a key holder could open a claim"
+        ))
     }
     if let claim = status.claim {
       let void = status.void.map { ", which counts for nothing (\($0.rawValue))" } ?? ""

@@ -172,15 +172,22 @@ extension Invocation {
 
   /// The built-in virtual key, its state in the data directory.
   func virtualKey(_ model: String?) throws -> (KeyEndpoint, VirtualKeyHost?) {
-    let state = "\(try madeDataDirectory())/virtual-key" + (model.map { "-\($0)" } ?? "")
+    let state = "\(try madeDataDirectory())/\(Self.virtualState(model))"
     let key = try makeVirtualKey(model, storage: .file(path: state))
     return try plugged(key)
   }
 
+  /// The file in the data directory that holds a built-in key: each model is a key of its own, and the usual one is the
+  /// usual one also when it is asked for by name.
+  static func virtualState(_ model: String?) -> String {
+    let usual = ModelProfile.virtual.name
+    return "virtual-key" + (model == nil || model == usual ? "" : "-\(model ?? usual)")
+  }
+
   /// Says whether the states of built-in keys read; none is changed.
   func checkVirtualKeys(_ report: inout VerificationReport) {
-    for model in [nil] + ModelProfile.builtIn.map({ Optional($0.name) }) {
-      let name = "virtual-key" + (model.map { "-\($0)" } ?? "")
+    for model in ModelProfile.builtIn.map(\.name) {
+      let name = Self.virtualState(model)
       let path = "\(dataDirectory)/\(name)"
       guard access(path, F_OK) == 0 else { continue }
       do {

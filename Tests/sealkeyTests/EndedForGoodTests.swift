@@ -96,6 +96,13 @@ import WebAuthnCore
     }
   }
 
+  @Test func theUsualKeyIsTheSameByName() throws {
+    #expect(try Sealkey.run(["register", "--name", "Ada", "--out", path("ada.json")] + here).code == 0)
+    let words = ["sign-in", "--device", path("phone"), "--out", path("in.json"), "--key", "virtual:virtual"]
+    let run = try Sealkey.run(words + ["--data-dir", path("here")])
+    #expect(run.code == 0, "\(run.json)")
+  }
+
   @Test func aSpareHasANameOfItsOwn() throws {
     #expect(try Sealkey.run(["register", "--name", "Ada", "--out", path("ada.json")] + here).code == 0)
     let add = ["backup", "add", "--identity", "Ada", "--label", "spare", "--new-key"]

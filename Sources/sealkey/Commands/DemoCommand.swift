@@ -17,9 +17,11 @@ extension Command {
       OptionSpec("dir", "DIR", "where to put the files (sealkey-demo)"),
       OptionSpec("capsule", "FILE", "write a whole made-up estate there instead"),
       OptionSpec(
-        "stage", "STAGE", "how far its story goes: sealed, overdue, claimed, open, authorized or released",
+        "stage", "STAGE",
+        "with --capsule, how far its story goes (released): sealed, overdue, claimed, open, authorized or released",
         choices: ["sealed", "overdue", "claimed", "open", "authorized", "released"]),
-      OptionSpec("people", "DIR", "keep everybody's virtual key, identity and device there, to play them"),
+      OptionSpec(
+        "people", "DIR", "with --capsule, keep everybody's virtual key, identity and device there, to play them"),
     ],
     examples: [
       "sealkey demo", "sealkey demo --dir /tmp/demo --json",

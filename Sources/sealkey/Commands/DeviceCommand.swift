@@ -14,7 +14,7 @@ extension Command {
     options: [
       OptionSpec("protect", nil, "ask for a passphrase for the private halves", only: ["make"]),
       OptionSpec(
-        "new-passphrase-fd", "N", "read the new passphrase from file descriptor N (change)", only: ["passphrase"]),
+        "new-passphrase-fd", "N", "read the new passphrase of a change from file descriptor N", only: ["passphrase"]),
     ],
     examples: [
       "sealkey device make laptop", "sealkey device list", "sealkey device export laptop --json",

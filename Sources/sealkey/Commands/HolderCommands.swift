@@ -14,8 +14,8 @@ extension Command {
     OptionSpec("capsule", "FILE", "the estate's record"),
     OptionSpec(
       "into", "FILE",
-      "write the record there too, with the new entry and all that this computer has seen; the file of --capsule is "
-        + "replaced without --replace, since what replaces it holds all of it"),
+      "write the record there too, with the new entry and all that this computer has seen; FILE may be that of "
+        + "--capsule itself, of which nothing is lost"),
     OptionSpec("identity", "FILE", "the key holder's identity record (else the one known here)"),
     OptionSpec("device", "NAME|FILE", "the device that signs the entry (else the one of this computer that can)"),
     OptionSpec("owner-key", "HEX", "the owner's root key, 64 bytes, known from elsewhere: it is pinned"),
@@ -26,7 +26,7 @@ extension Command {
   static let bareOptions = [
     OptionSpec("estate", "ID", "without a record: the estate's id"),
     OptionSpec("epoch", "N", "without a record: the epoch's number"),
-    OptionSpec("head", "HEX", "without a record: digest of its newest event, 32 bytes or nothing"),
+    OptionSpec("head", "HEX", "without --capsule: digest of the record's newest event, 32 bytes; '' when it has none"),
   ]
 
   static let confirm = Command(

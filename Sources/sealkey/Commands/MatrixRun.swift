@@ -200,7 +200,7 @@ extension Invocation {
   func matrixPlace(_ address: KeyAddress?) async throws -> RunPlace {
     switch address {
     case .virtual(let model):
-      let state = "\(try madeDataDirectory())/virtual-key" + (model.map { "-\($0)" } ?? "")
+      let state = "\(try madeDataDirectory())/\(Self.virtualState(model))"
       return .virtual(try makeVirtualKey(model, storage: .file(path: state)))
     case .udp(let port, let reply): return RunPlace(.udp(port: port, replyPort: reply))
     case .node(let path): return RunPlace(try KeyDiscovery.find(node: path))

@@ -22,7 +22,8 @@ extension Command {
       OptionSpec("estate", "ID", "the estate's id", only: ["tap", "confirm"]),
       OptionSpec("epoch", "N", "the epoch's number", only: ["tap", "confirm"]),
       OptionSpec("claim", "ID", "the claim's id", only: ["tap"]),
-      OptionSpec("head", "HEX", "digest of the record's newest event, 32 bytes or nothing", only: ["tap", "confirm"]),
+      OptionSpec(
+        "head", "HEX", "digest of the record's newest event, 32 bytes; '' when it has none", only: ["tap", "confirm"]),
     ],
     examples: [
       "sealkey request register --name Ada --pending ada.pending --out options.json",
