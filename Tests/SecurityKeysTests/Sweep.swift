@@ -138,8 +138,18 @@ enum Sweep {
   }
 
   /// How many packets each way, and commands, the ceremony takes when all goes well.
+  ///
+  /// Keepalives come and go with time, so it is the least of two runs: a fault at each of those packets happens.
   static func extent(
     _ ceremony: SweepCeremony, wire: Wire = .pair
+  ) async throws -> (toKey: Int, toHost: Int, commands: Int) {
+    let one = try await measured(ceremony, wire)
+    let other = try await measured(ceremony, wire)
+    return (min(one.toKey, other.toKey), min(one.toHost, other.toHost), min(one.commands, other.commands))
+  }
+
+  private static func measured(
+    _ ceremony: SweepCeremony, _ wire: Wire
   ) async throws -> (toKey: Int, toHost: Int, commands: Int) {
     let (bench, id) = try await prepare(ceremony, wire: wire)
     let before = (
