@@ -122,10 +122,7 @@ extension SeedStock {
         rootHash: owner.hash, publicKey: owner.identity.publicKey, displayName: "Owner", origin: .confirmed,
         pinnedAt: 1_700_000_000))
     people.append(known.encoded())
-    let asked = try PasskeyRequest(registering: "Emma")
-    passkeys.append(asked.encoded())
-    passkeys.append(try answer(to: asked))
-    Self.madeRequest.withLock { $0 = asked }
+    passkeys.append(try PasskeyRequest(registering: "Emma").encoded())
     passkeys.append(
       try PasskeyRequest(
         signing: .identityDelete(nonce: [UInt8](repeating: 1, count: 32)), as: owner.record, isSimulated: true
@@ -133,24 +130,6 @@ extension SeedStock {
     halves.append(owner.halves.encoded().withUnsafeBytes { Array($0) })
     bundles.append(owner.halves.bundle.publicKeys.bytes)
     bundles.append([UInt8](repeating: 9, count: 32))
-  }
-
-  /// What a browser with a passkey gives back (WebAuthn level 3 section 5.1.8.1), as JSON.
-  private func answer(to request: PasskeyRequest) throws -> [UInt8] {
-    let key = try P256.Signing.PrivateKey().publicKey.rawRepresentation
-    let id = Random.bytes(32)
-    let challenge = (try request.options())["challenge"]?.string.flatMap { Base64.decode($0, .url) } ?? []
-    let cose = CBORValue.encode(CredentialPublicKey.cose(es256: try P256.Signing.PublicKey(rawRepresentation: key)))
-    let data = Seal.rpIdHash + [0x5d, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 16) + [0, 32] + id + cose
-    let object = AttestationObject.build(format: "none", statement: [0xa0], authenticatorData: data)
-    func text(_ bytes: [UInt8]) -> JSONValue { .string(Base64.encode(bytes, .url)) }
-    let client = ClientData(type: .create, challenge: challenge, origin: Seal.origin).json
-    return JSONWriter.write(
-      .object([
-        ("id", text(id)), ("rawId", text(id)), ("type", .string("public-key")),
-        ("response", .object([("clientDataJSON", text(client)), ("attestationObject", text(object))])),
-        ("clientExtensionResults", .object([])), ("authenticatorAttachment", .string("platform")),
-      ]))
   }
 
   private mutating func addPayloads(_ capsule: Capsule, _ assertion: StoredAssertion) {
@@ -245,10 +224,6 @@ extension SeedStock {
     var record = try await MatrixRunner(.virtual(key), pin: nil, options: options, tool: "fuzz")
       .run(continuing: begun.withLock { $0 }, at: 1_800_000_000)
     records.append(record.encoded())
-    // All steps, one after the other, on a key of its own.
-    let whole = try await MatrixRunner(.virtual(try VirtualAuthenticator()), pin: nil, tool: "fuzz").run(
-      at: 1_800_000_000)
-    records.append(whole.encoded())
     record.isSimulated = false
     record.key = .init(
       name: "Maker | Key <5>", transport: "hidraw", place: "/sys/devices/pci0000:00/usb1", vendorID: 1, productID: 2)

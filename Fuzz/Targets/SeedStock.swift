@@ -5,7 +5,6 @@
 import CTAPWire
 import CryptoCore
 import InteropMatrix
-import SealCeremonies
 import SealFormats
 import WebAuthnCore
 
@@ -50,8 +49,6 @@ public struct SeedStock: Sendable {
   /// The run that the sheet's target fills in, once it was made.
   static var run: MatrixSheet.Run? { madeRun.withLock { $0 } }
   static let madeRun = Locked<MatrixSheet.Run?>(nil)
-  /// The request that every input is an answer to, once it was made.
-  static let madeRequest = Locked<PasskeyRequest?>(nil)
 
   /// Authenticator data of a registration under a key that is the same in every run: the generator of P-256.
   static let fixedAuthenticatorData: [UInt8] = {
