@@ -151,19 +151,6 @@ struct NoSuchText: NamedError, Hashable {
   var next: String { "Give another file, or get this one again from where it came from." }
 }
 
-/// What is wrong with a file's contents, and which file it is.
-struct FaultInFile: NamedError {
-  let path: String
-  let below: any NamedError
-
-  var name: String { below.name }
-  var message: String { "\(path): \(below.message)" }
-  var next: String { below.next }
-  var offset: Int? { below.offset }
-  var status: Int? { below.status }
-  var kind: FaultKind { below.kind }
-}
-
 /// A good file in the wrong place.
 struct WrongFile: NamedError, Hashable {
   let path: String

@@ -172,16 +172,19 @@ extension Invocation {
 
   /// The built-in virtual key, its state in the data directory.
   func virtualKey(_ model: String?) throws -> (KeyEndpoint, VirtualKeyHost?) {
-    let state = "\(try madeDataDirectory())/\(Self.virtualState(model))"
-    let key = try makeVirtualKey(model, storage: .file(path: state))
-    return try plugged(key)
+    try plugged(keptVirtualKey(model))
+  }
+
+  /// The built-in key itself, with its state in the data directory.
+  func keptVirtualKey(_ model: String?) throws -> VirtualAuthenticator {
+    try makeVirtualKey(model, storage: .file(path: "\(try madeDataDirectory())/\(Self.virtualState(model))"))
   }
 
   /// The file in the data directory that holds a built-in key: each model is a key of its own, and the usual one is the
   /// usual one also when it is asked for by name.
-  static func virtualState(_ model: String?) -> String {
-    let usual = ModelProfile.virtual.name
-    return "virtual-key" + (model == nil || model == usual ? "" : "-\(model ?? usual)")
+  private static func virtualState(_ model: String?) -> String {
+    guard let model, model != ModelProfile.virtual.name else { return "virtual-key" }
+    return "virtual-key-\(model)"
   }
 
   /// Says whether the states of built-in keys read; none is changed.

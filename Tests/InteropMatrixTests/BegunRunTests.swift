@@ -102,7 +102,7 @@ import VirtualAuthenticator
     for text in ["garbage", try Program.run("sed", ["s/sealkey test/sealkey mine/", file]).out] {
       _ = try Program.run("tee", [file], input: Array(text.utf8))
       let found = folder.begun(key)
-      #expect(found.runs.isEmpty && found.damaged.map(\.file) == [file])
+      #expect(found.runs.isEmpty && found.damaged.map(\.path) == [file])
       let other = try #require(RunFolder.setAside(file))
       #expect(try Program.run("cat", [other]).out == text)
       names.insert(other)

@@ -15,23 +15,23 @@ public struct RunFolder: Sendable {
   public init(_ path: String) { self.path = path }
 
   /// The records in it, in the order of their names. A folder that is not there has none.
-  /// - Throws: ``RunFolderError`` naming the file that cannot be used.
-  public func runs() throws(RunFolderError) -> [MatrixSheet.Run] {
+  /// - Throws: ``FaultInFile`` naming the file that cannot be used.
+  public func runs() throws(FaultInFile) -> [MatrixSheet.Run] {
     let (runs, damaged) = readable()
     if let first = damaged.first { throw first }
     return runs
   }
 
   /// The records that can be read, in the order of their names, and for each other file why not.
-  public func readable() -> (runs: [MatrixSheet.Run], damaged: [RunFolderError]) {
+  public func readable() -> (runs: [MatrixSheet.Run], damaged: [FaultInFile]) {
     let folder = FolderNames(of: path)
     var damaged = folder.odd.filter { $0.hasSuffix(".json") }.map {
-      RunFolderError(file: path, below: FileError.nameNotUTF8(shown: $0))
+      FaultInFile(path: path, below: FileError.nameNotUTF8(shown: $0))
     }
     var runs: [MatrixSheet.Run] = []
     // A run that is not finished has a name with a dot in front.
     for name in folder.names where name.hasSuffix(".json") && !name.hasPrefix(".") {
-      do throws(RunFolderError) {
+      do throws(FaultInFile) {
         runs.append(.init(file: name, record: try Self.read("\(path)/\(name)")))
       } catch { damaged.append(error) }
     }
@@ -39,15 +39,15 @@ public struct RunFolder: Sendable {
   }
 
   /// One record.
-  /// - Throws: ``RunFolderError``.
-  public static func read(_ path: String) throws(RunFolderError) -> RunRecord {
+  /// - Throws: ``FaultInFile``.
+  public static func read(_ path: String) throws(FaultInFile) -> RunRecord {
     do {
       return try RunRecord(parsing: AtomicFile.read(path, limit: RunRecord.maximumSize))
     } catch let error
       as any NamedError
     {
-      throw RunFolderError(file: path, below: error)
-    } catch { throw RunFolderError(file: path, below: FileError.notFound(path: path)) }
+      throw FaultInFile(path: path, below: error)
+    } catch { throw FaultInFile(path: path, below: FileError.notFound(path: path)) }
   }
 
   /// Keeps a run: under its own name when it is finished, else where ``begun(_:)`` finds it. Runs that other keys of the
@@ -77,12 +77,12 @@ public struct RunFolder: Sendable {
 
   /// The runs that were begun with such keys and not finished, in the order of their names, and for each file of that name
   /// that is none why not. Which of several is a key's, only the key can tell.
-  public func begun(_ key: RunRecord.KeyDescription) -> (runs: [Begun], damaged: [RunFolderError]) {
+  public func begun(_ key: RunRecord.KeyDescription) -> (runs: [Begun], damaged: [FaultInFile]) {
     var runs: [Begun] = []
-    var damaged: [RunFolderError] = []
+    var damaged: [FaultInFile] = []
     for name in FolderNames(of: path).names.sorted() where Self.isBegun(name, key) {
       let file = "\(path)/\(name)"
-      do throws(RunFolderError) { runs.append(Begun(file: file, record: try Self.read(file))) } catch {
+      do throws(FaultInFile) { runs.append(Begun(file: file, record: try Self.read(file))) } catch {
         damaged.append(error)
       }
     }
@@ -128,18 +128,4 @@ public struct RunFolder: Sendable {
       if mkdir(made, 0o755) != 0, errno != EEXIST { throw .unwritable(path: path, errno: errno) }
     }
   }
-}
-
-/// A file among the records that cannot be used.
-public struct RunFolderError: NamedError {
-  /// The file.
-  public let file: String
-  /// What is wrong with it.
-  public let below: any NamedError
-
-  public var name: String { below.name }
-  public var message: String { "\(file): \(below.message)" }
-  public var next: String { below.next }
-  public var offset: Int? { below.offset }
-  public var kind: FaultKind { below.kind }
 }

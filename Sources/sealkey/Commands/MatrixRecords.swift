@@ -131,7 +131,7 @@ extension MatrixVerb {
             : .array(
               damaged.map {
                 .object([
-                  ("file", .string($0.file)), ("name", .string($0.name)), ("message", .string($0.below.message)),
+                  ("file", .string($0.path)), ("name", .string($0.name)), ("message", .string($0.below.message)),
                 ])
               })
         ),

@@ -58,7 +58,7 @@ extension MatrixVerb {
 
   /// The runs that were begun with such keys; one that turned out to be simulated only when it was open lies in the other
   /// folder.
-  private func begun(_ place: RunPlace) -> (runs: [RunFolder.Begun], damaged: [RunFolderError]) {
+  private func begun(_ place: RunPlace) -> (runs: [RunFolder.Begun], damaged: [FaultInFile]) {
     let folders = place.isSimulated ? [practice] : [runs, practice]
     let found = folders.map { $0.begun(place.description) }
     return (found.flatMap(\.runs), found.flatMap(\.damaged))
@@ -72,8 +72,8 @@ extension MatrixVerb {
     func folder(_ isSimulated: Bool) -> RunFolder { isSimulated ? folders.1 : folders.0 }
     let begun = begun(place)
     for one in begun.damaged {
-      invocation.say("\(one.file) should be a run that was begun, and cannot be read: \(one.below.message)")
-      let other = RunFolder.setAside(one.file)
+      invocation.say("\(one.path) should be a run that was begun, and cannot be read: \(one.below.message)")
+      let other = RunFolder.setAside(one.path)
       invocation.say(other.map { "It is kept as \($0)." } ?? "It stays as it is.")
     }
     let kept = Locked<RunRecord?>(nil)
@@ -199,9 +199,7 @@ extension Invocation {
   /// Where the key of a run is.
   func matrixPlace(_ address: KeyAddress?) async throws -> RunPlace {
     switch address {
-    case .virtual(let model):
-      let state = "\(try madeDataDirectory())/\(Self.virtualState(model))"
-      return .virtual(try makeVirtualKey(model, storage: .file(path: state)))
+    case .virtual(let model): return .virtual(try keptVirtualKey(model))
     case .udp(let port, let reply): return RunPlace(.udp(port: port, replyPort: reply))
     case .node(let path): return RunPlace(try KeyDiscovery.find(node: path))
     case .shortID(let id):

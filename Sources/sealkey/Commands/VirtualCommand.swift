@@ -70,9 +70,7 @@ extension Command {
 
   private static func run(_ invocation: Invocation) async throws -> Outcome {
     try checkWires(invocation)
-    let model = invocation.options["model"]
-    let state = "\(try invocation.madeDataDirectory())/\(Invocation.virtualState(model))"
-    let key = try invocation.makeVirtualKey(model, storage: .file(path: state))
+    let key = try invocation.keptVirtualKey(invocation.options["model"])
     let faults = try (invocation.options["fault"] ?? "").split(separator: ",").map { try Fault(parsing: String($0)) }
     let hosted = try host(key, faults: FaultScript(faults), invocation)
     defer { hosted.stop() }
