@@ -73,9 +73,7 @@ extension HolderAct {
     identity.deviceEndorsements =
       record.deviceEndorsements
       + identity.deviceEndorsements.filter { one in
-        !record.deviceEndorsements.contains {
-          $0.devicePublicKey == one.devicePublicKey && $0.assertionJSON == one.assertionJSON
-        }
+        !record.deviceEndorsements.contains { $0.isSameWord(as: one) }
       }
     return try VerifiedIdentity(capsule: identity, backups: record.backups, revocations: record.revocations)
   }

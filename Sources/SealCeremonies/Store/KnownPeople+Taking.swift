@@ -201,7 +201,7 @@ extension KnownPeople {
     known.deviceEndorsements.contains { old in
       guard (try? old.lock()) != nil, old.lockedPrivate != nil else { return false }
       return new.deviceEndorsements.contains {
-        $0.devicePublicKey == old.devicePublicKey && $0.assertionJSON == old.assertionJSON && $0.lockedPrivate != nil
+        $0.isSameWord(as: old) && $0.lockedPrivate != nil
           && ($0.lockedPrivate != old.lockedPrivate || $0.prfSalt != old.prfSalt)
       }
     }
@@ -215,9 +215,7 @@ extension KnownPeople {
     out.revocations += known.revocations.filter { old in !new.revocations.contains { $0 == old } }
     out.backups += known.backups.filter { old in !new.backups.contains { $0.credentialID == old.credentialID } }
     for old in known.deviceEndorsements {
-      if let place = out.deviceEndorsements.firstIndex(where: {
-        $0.devicePublicKey == old.devicePublicKey && $0.assertionJSON == old.assertionJSON
-      }) {
+      if let place = out.deviceEndorsements.firstIndex(where: { $0.isSameWord(as: old) }) {
         // A lock is unsigned: one that is here already is neither lost nor replaced, unless no key could open it.
         if (try? old.lock()) != nil {
           out.deviceEndorsements[place].lockedPrivate = old.lockedPrivate

@@ -34,6 +34,11 @@ public struct DeviceEndorsement: SealShape, Hashable {
     self.prfSalt = prfSalt
   }
 
+  /// Whether the same word is meant: one device, endorsed by one assertion. The lock may differ, which nobody signs.
+  package func isSameWord(as other: DeviceEndorsement) -> Bool {
+    devicePublicKey == other.devicePublicKey && assertionJSON == other.assertionJSON
+  }
+
   public init(json: JSONValue) throws(FormatError) {
     let m = try MemberReader(json, Self.shapeName)
     devicePublicKey = try m.base64("devicePublicKey", count: 65)
