@@ -29,9 +29,7 @@ public struct Digest<Algorithm: DigestAlgorithm>: ~Copyable {
   /// The digest of everything so far; the value is used up.
   public consuming func finalize() -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: Algorithm.byteCount) { buffer, count in
-      var written: UInt32 = 0
-      guard EVP_DigestFinal_ex(context, buffer.baseAddress, &written) == 1 else { Exhaustion.end("EVP_DigestFinal") }
-      count = Int(written)
+      count = finish(buffer.baseAddress)
     }
   }
 
@@ -56,15 +54,16 @@ public struct Digest<Algorithm: DigestAlgorithm>: ~Copyable {
   public static func secretHash(_ secret: borrowing SecretBytes) -> SecretBytes {
     var digest = Digest()
     secret.withUnsafeBytes { digest.update($0) }
-    return digest.finalizeSecret()
+    return SecretBytes(count: Algorithm.byteCount) { room in
+      _ = digest.finish(room.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
   }
 
-  private consuming func finalizeSecret() -> SecretBytes {
-    SecretBytes(count: Algorithm.byteCount) { room in
-      var written: UInt32 = 0
-      let out = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
-      guard EVP_DigestFinal_ex(context, out, &written) == 1 else { Exhaustion.end("EVP_DigestFinal") }
-    }
+  /// Writes the digest to `out`, which has room for it.
+  private borrowing func finish(_ out: UnsafeMutablePointer<UInt8>?) -> Int {
+    var written: UInt32 = 0
+    guard EVP_DigestFinal_ex(context, out, &written) == 1 else { Exhaustion.end("EVP_DigestFinal") }
+    return Int(written)
   }
 }
 

@@ -186,7 +186,7 @@ extension KeyCore {
     }
     // 63 bytes at most: the last one of the padding is always zero.
     guard length <= 63, let codePoints, codePoints >= facts.minPINLength else { throw .pinPolicyViolation }
-    var hash = SecretBytes(SHA256.hash(padded.slice(0..<length)))
+    var hash = SHA256.secretHash(padded.slice(0..<length))
     hash.truncate(to: 16)
     return NewPIN(hash: hash, codePoints: codePoints)
   }

@@ -44,7 +44,7 @@ final class PINProtocol {
     do {
       let peer = try P256.KeyAgreement.PublicKey(rawRepresentation: x + y)
       let z = try keyAgreement.sharedSecretFromKeyAgreement(with: peer)
-      if number == 1 { return SecretBytes(SHA256.hash(z)) }
+      if number == 1 { return SHA256.secretHash(z) }
       let salt = [UInt8](repeating: 0, count: 32)
       let hmacKey = try HKDF.sha256(
         inputKeyMaterial: z, salt: salt, info: Array("CTAP2 HMAC key".utf8), outputByteCount: 32)
