@@ -13,7 +13,7 @@ public struct FuzzTarget: Sendable {
   /// The longest input that makes sense, in bytes.
   public let limit: Int
   /// Whether a made run must be there first.
-  public var needsRun: Bool { name == "matrix-sheet" }
+  public var needsRun: Bool { ["matrix-sheet", "metadata"].contains(name) }
   /// Tries one input.
   public let run: @Sendable (_ input: [UInt8]) -> Void
   /// Good inputs to begin with.
